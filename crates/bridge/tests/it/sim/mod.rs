@@ -3,8 +3,10 @@
 //! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone, and `ATM_SIM_SEEDS=N` so
 //! many instead of a thousand.
 
+mod check;
 pub(crate) mod ledger;
 mod moves;
+mod network;
 pub(crate) mod random;
 mod stream;
 mod troubles;

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
-use atm_bridge::envelope::{Body, Envelope, Header, SharedTeam};
+use atm_bridge::engine::{Engine, Identity, Memory};
+use atm_bridge::envelope::SharedTeam;
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::Position;
@@ -14,13 +14,11 @@ use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, Sent, Shared};
 use super::moves::{Bucket, announced, neighbour};
+use super::network::Flight;
 use super::random::Random;
 use super::stream::Stream;
 use super::troubles::Troubles;
 
-/// Mail for the third is refused by the rules, that for the fourth cannot be read, and that for the last is refused without
-/// a record.
-const MEMBERS: [&str; 5] = ["bob", "eve", "refused", "poisoned", "unheard"];
 /// All who get mail.
 const RECIPIENTS: [&str; 9] =
     ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[0], MOVERS[0], MOVERS[1]];
@@ -48,28 +46,22 @@ pub(crate) struct Node {
     views: BTreeMap<&'static str, Machine>,
 }
 
-/// Something on its way to the server, or the server's answer on its way back.
-enum Flight {
-    There { post: Box<Post>, node: usize },
-    Back { ticket: Ticket, node: usize, position: Option<Position> },
-}
-
 /// All of it.
 pub(crate) struct World {
     pub(crate) random: Random,
     pub(crate) troubles: Troubles,
     pub(crate) nodes: Vec<Node>,
-    stream: Stream,
+    pub(super) stream: Stream,
     pub(crate) bucket: Bucket,
     /// The last announcement of each machine: what it has passed, whom it has, and when it said so.
     announced: BTreeMap<Machine, (Option<Position>, Vec<SharedTeam>, u64)>,
-    flights: Vec<(u64, Flight)>,
+    pub(super) flights: Vec<(u64, Flight)>,
     pub(crate) millis: u64,
     sent: u64,
     pub(crate) server_down_until: u64,
     /// Letters in the order in which they were sent: sender, machine, recipient, id.
     pub(crate) expected: Vec<(usize, usize, &'static str, String)>,
-    never_together: bool,
+    pub(super) never_together: bool,
 }
 
 impl World {
@@ -335,13 +327,13 @@ impl World {
 
     /// Heartbeats: what this machine has passed, and what others said.
     fn announce(&mut self, place: usize) {
+        let now = self.now();
         let node = &mut self.nodes[place];
         if self.millis >= node.next_heartbeat {
             node.next_heartbeat = self.millis + 5_000;
             let said = (self.stream.passed(&node.name), announced(&node.ledger.0.borrow()), self.millis);
             self.announced.insert(node.name.clone(), said);
         }
-        let now = Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap());
         for (machine, (passed, teams, at)) in &self.announced {
             if machine != &node.name && node.heard.get(machine) != Some(at) {
                 node.heard.insert(machine.clone(), *at);
@@ -352,169 +344,10 @@ impl World {
         }
     }
 
-    fn take(&mut self, place: usize) {
-        let name = self.nodes[place].name.clone();
-        let most = 1 + usize::try_from(self.random.below(12)).unwrap();
-        let fetched = self.stream.fetch(&name, most);
-        let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
-        // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
-        let may_be_refused = |envelope: &Envelope| match &envelope.body {
-            // A machine that has forgotten homes takes a late letter of an earlier stay for one of now; its sender has sent it on.
-            Body::Letter(letter) => {
-                let is_mover = MOVERS.contains(&letter.to.as_str());
-                let is_stale = is_mover && !self.waits(&envelope.header, &letter.id);
-                letter.to == "unheard" || self.is_recalled(&letter.id) || is_stale
-            }
-            _ => false,
-        };
-        let refusable: Vec<bool> = envelopes.iter().map(may_be_refused).collect();
-        let now = self.now();
-        let (verdicts, posts) = self.nodes[place].engine.as_mut().unwrap().receive(envelopes, now);
-        if self.random.happens(self.troubles.crash) {
-            // It dies after the ledger was written, before anybody was told.
-            self.nodes[place].engine = None;
-            return;
-        }
-        self.depart(place, posts);
-        for ((seq, is_refusable), verdict) in seqs.into_iter().zip(refusable).zip(verdicts) {
-            match verdict {
-                Verdict::Done | Verdict::Dead(_) => self.stream.acknowledge(&name, seq),
-                Verdict::Refused(_) if is_refusable => self.stream.acknowledge(&name, seq),
-                Verdict::Again(_) => break,
-                Verdict::Refused(why) => panic!("refused: {why}"),
-            }
-        }
-    }
-
-    /// Whether the sender of a letter still waits for its confirmation, under that number and by that machine.
-    fn waits(&self, header: &Header, id: &str) -> bool {
-        let sender = self.nodes.iter().find(|node| node.name == header.from);
-        sender.is_some_and(|sender| {
-            let ledger = sender.ledger.0.borrow();
-            let sent = ledger.sent.get(&header.n).filter(|sent| sent.letter.id == id && !sent.is_over());
-            sent.is_some_and(|sent| {
-                sent.stages.is_empty() && Some(&sent.letter.machine) == header.to.as_ref()
-            })
-        })
-    }
-
     fn see(&mut self, place: usize) {
         let mut ledger = self.nodes[place].ledger.0.borrow_mut();
         if let Some(id) = ledger.readable() {
             ledger.see(&id);
         }
-    }
-
-    /// Posts leave for the server: each takes its own time, so that they may overtake each other.
-    fn depart(&mut self, node: usize, posts: Vec<Post>) {
-        for post in posts {
-            let arrival = self.millis + self.random.below(self.troubles.delay + 1);
-            self.flights.push((arrival, Flight::There { post: Box::new(post), node }));
-        }
-    }
-
-    /// What arrives by now, in the order of arrival.
-    fn fly(&mut self) {
-        loop {
-            let next = self.flights.iter().enumerate().min_by_key(|(_, (at, _))| *at);
-            let Some((place, &(at, _))) = next else { return };
-            if at > self.millis {
-                return;
-            }
-            let (_, flight) = self.flights.remove(place);
-            match flight {
-                Flight::There { post, node } => self.arrive(at, *post, node),
-                Flight::Back { ticket, node, position } => {
-                    let now = self.now();
-                    if let Some(engine) = &mut self.nodes[node].engine {
-                        engine.published(&ticket, position, now);
-                    }
-                }
-            }
-        }
-    }
-
-    fn arrive(&mut self, at: u64, post: Post, node: usize) {
-        let Post { envelope, ticket } = post;
-        let is_lost = self.millis < self.server_down_until || self.random.happens(self.troubles.lost_publish);
-        let mut position = None;
-        if !is_lost {
-            let id = match &ticket {
-                Ticket::Letter { n, attempt, .. } => format!("{} letter {n} {attempt}", envelope.header.from),
-                Ticket::Receipts { to, upto, attempt } => {
-                    format!("{} {to} receipts {upto} {attempt}", envelope.header.from)
-                }
-                Ticket::Answer => format!("answer {}", self.random.next()),
-            };
-            position = Some(self.stream.store(id, envelope));
-        }
-        if self.random.happens(self.troubles.lost_answer) {
-            position = None;
-        }
-        let back = at + self.random.below(self.troubles.delay + 1);
-        self.flights.push((back, Flight::Back { ticket, node, position }));
-    }
-
-    fn is_done(&self) -> bool {
-        let is_done = self.nodes.iter().all(|node| {
-            let ledger = node.ledger.0.borrow();
-            ledger.unseen().is_empty()
-                && ledger.sent.values().all(Sent::is_over)
-                && self.has_heard_of_homes(&ledger)
-        });
-        is_done && self.is_everybody_at_home()
-    }
-
-    /// Every letter is once in the right file, in order, and its receipts came home.
-    pub(crate) fn check(&self) {
-        assert!(self.is_done(), "not all came to an end:\n{}", self.describe());
-        for (to, node) in self.nodes.iter().enumerate() {
-            let ledger = node.ledger.0.borrow();
-            for member in MEMBERS {
-                let inbox = ledger.inboxes.get(member).cloned().unwrap_or_default();
-                for from in 0..self.nodes.len() {
-                    let sent = self.expected.iter().filter(|(f, t, m, _)| (*f, *t, *m) == (from, to, member));
-                    let sent: Vec<&String> = sent.map(|(.., id)| id).collect();
-                    let arrived: Vec<&String> = inbox.iter().filter(|id| sent.contains(id)).collect();
-                    let wanted: Vec<&String> = sent
-                        .into_iter()
-                        .filter(|id| arrived.contains(id) || self.must_arrive(from, id))
-                        .collect();
-                    let wanted = if ["refused", "poisoned", "unheard"].contains(&member) {
-                        Vec::new()
-                    } else {
-                        wanted
-                    };
-                    assert_eq!(arrived, wanted, "from {from} to {member} of {to}:\n{}", self.describe());
-                }
-            }
-        }
-    }
-
-    fn is_recalled(&self, id: &str) -> bool {
-        let is_it = |sent: &Sent| sent.letter.id == id && sent.recalled;
-        self.nodes.iter().any(|node| node.ledger.0.borrow().sent.values().any(is_it))
-    }
-
-    pub(crate) fn must_arrive(&self, from: usize, id: &str) -> bool {
-        let ledger = self.nodes[from].ledger.0.borrow();
-        ledger.sent.values().any(|sent| sent.letter.id == id && !sent.recalled)
-    }
-
-    pub(crate) fn describe(&self) -> String {
-        let mut lines = vec![format!("{:?}, never together: {}", self.troubles, self.never_together)];
-        for node in &self.nodes {
-            let ledger = node.ledger.0.borrow();
-            lines.push(format!(
-                "{}: inboxes {:?}\n  {:?} {:?}",
-                node.name, ledger.inboxes, ledger.here, ledger.homes
-            ));
-            for sent in ledger.sent.values().filter(|sent| !sent.stages.contains("seen")) {
-                let (letter, stages, recalled) = (&sent.letter, &sent.stages, sent.recalled);
-                lines.push(format!("  {} to {} {stages:?} recalled: {recalled}", letter.id, letter.machine));
-            }
-            lines.extend(node.engine.as_ref().map(|engine| format!("  {:?}", engine.tally())));
-        }
-        lines.join("\n")
     }
 }
