@@ -1,5 +1,9 @@
 //! A bucket whose entries are replaced by compare-and-set: of any number of machines that change an entry at once, one does.
 
+use std::error::Error as _;
+
+use async_nats::jetstream;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::kv::{self, Operation, UpdateErrorKind};
 
 use atm_wire::Stamp;
@@ -97,20 +101,47 @@ impl Bucket {
         put.map_err(|why| NatsError::request("put an entry into a bucket")(&why))
     }
 
-    /// Replaces an entry if it still has this revision; 0 makes one that never was there. After an error it is not known
-    /// whether it was replaced: read it again.
+    /// Replaces an entry if it still has this revision; 0 makes one that never was there. After an error other than
+    /// [`NatsError::Refused`] it is not known whether it was replaced: read it again.
     pub async fn set(&self, key: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
         match self.store.update(key, value.into(), revision).await {
             Ok(revision) => Ok(Set::Done(revision)),
             Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Ok(Set::Lost),
-            Err(error) => Err(NatsError::request("replace an entry of a bucket")(&error)),
+            Err(error) => {
+                let (doing, why) = ("replace an entry of a bucket", error.to_string());
+                Err(match refusal(&error) {
+                    Some(why) => NatsError::Refused { doing, why },
+                    None => NatsError::Request { doing, why },
+                })
+            }
         }
+    }
+
+    /// The subject under which an entry is put.
+    pub fn subject(&self, key: &str) -> String {
+        format!("$KV.{}.{key}", self.store.name)
     }
 
     /// The last version of every entry, and each later one as it comes.
     pub async fn watch(&self) -> Result<kv::Watch, NatsError> {
         let watch = self.store.watch_with_history(">").await;
         watch.map_err(|why| NatsError::request("listen to a bucket")(&why))
+    }
+}
+
+/// Why an entry was certainly not replaced: in the server's words, or because nothing was sent.
+fn refusal(error: &kv::UpdateError) -> Option<String> {
+    if error.kind() == UpdateErrorKind::InvalidKey {
+        return Some(error.to_string());
+    }
+    let publish = error.source()?.downcast_ref::<PublishError>()?;
+    match publish.kind() {
+        PublishErrorKind::StreamNotFound | PublishErrorKind::MaxPayloadExceeded => Some(publish.to_string()),
+        // Others than the server's own answer are of the way there, or of what cannot be read.
+        PublishErrorKind::Other => {
+            publish.source()?.downcast_ref::<jetstream::Error>().map(ToString::to_string)
+        }
+        _ => None,
     }
 }
 

@@ -113,7 +113,7 @@ pub async fn examine(
 }
 
 /// What the server did not allow, by its own words: publication or subscription, and the subject.
-fn denied_in(words: &[String]) -> Vec<(String, String)> {
+pub fn denied_in(words: &[String]) -> Vec<(String, String)> {
     let denied = |word: &String| {
         let rest = word.split_once("Permissions Violation for ")?.1;
         let (kind, rest) = rest.split_once(" to \"")?;

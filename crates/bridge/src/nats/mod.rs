@@ -67,6 +67,14 @@ pub enum NatsError {
         /// Why not.
         why: String,
     },
+    /// The server answered that it did not do it: nothing is changed.
+    #[error("cannot {doing}: {why}")]
+    Refused {
+        /// What was wanted.
+        doing: &'static str,
+        /// Why not.
+        why: String,
+    },
 }
 
 impl NatsError {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use atm_bridge::engine::Identity;
 use atm_bridge::files::Files;
 use atm_bridge::name::Realm;
-use atm_bridge::nats::{Bucket, Link, Names, Options, connect};
+use atm_bridge::nats::{Bucket, Link, Names, NatsError, Options, connect};
 use atm_bridge::protocol::homes::{MemberKey, Resident};
 use atm_bridge::{keys, residence};
 use atm_office::people::members::MemberPlan;
@@ -128,4 +128,24 @@ fn an_entry_that_was_deleted_or_is_no_residence_keeps_nobody_from_moving() {
     arrives(&laptop, &desk, "at another machine");
     assert_eq!(take(&hub, "eve")["changed"], true);
     wait_until("desk has given it up", || desk.machine_of("eve") == "hub");
+}
+
+/// What is not answered may be done; what is refused is not.
+#[test]
+fn an_entry_that_the_server_refuses_is_known_to_be_refused() {
+    let server = Server::new();
+    let hub = Machine::new("hub", &server.url(), &["bob"]);
+    hub.json(&["init", "--machine", "hub", "--nats", &server.url(), "--bucket-mib", "1"]);
+    let second = at_bucket(&server, async |_, bucket| {
+        bucket.set("demo.one", vec![b'x'; 600_000], 0).await.unwrap();
+        bucket.set("demo.two", vec![b'x'; 600_000], 0).await
+    });
+    assert!(matches!(second, Err(NatsError::Refused { .. })), "{second:?}");
+    let third = at_bucket(&server, async |_, bucket| bucket.set("demo..three", Vec::new(), 0).await);
+    assert!(matches!(third, Err(NatsError::Refused { .. })), "{third:?}");
+    let unanswered = at_bucket(&server, async |_, bucket| {
+        server.hang();
+        bucket.set("demo.four", Vec::new(), 0).await
+    });
+    assert!(matches!(unanswered, Err(NatsError::Request { .. })), "{unanswered:?}");
 }

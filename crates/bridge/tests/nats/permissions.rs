@@ -16,8 +16,12 @@ fn user(name: &str, machine: &str) -> String {
 
 /// A server on which each machine may do what is printed for it, with the realm made; and the addresses for its users.
 fn server() -> (Server, impl Fn(&str) -> String) {
-    let users =
-        ["{ user: admin, password: secret }".to_owned(), user("laptop", "laptop"), user("hub", "hub")];
+    server_with(user("laptop", "laptop"))
+}
+
+/// The same, but for what laptop may do.
+fn server_with(laptop: String) -> (Server, impl Fn(&str) -> String) {
+    let users = ["{ user: admin, password: secret }".to_owned(), laptop, user("hub", "hub")];
     let server = Server::start_with(&format!("authorization {{ users: [ {} ] }}", users.join(",\n")));
     let plain = server.url();
     let url = move |user: &str| plain.replace("nats://", &format!("nats://{user}:secret@"));
@@ -52,6 +56,26 @@ fn the_printed_permissions_are_enough_for_a_bridge() {
     let doctor = laptop.run(&["doctor", "--machine", "hub", "--nats", &url("laptop"), "--json"]);
     assert_eq!(doctor.status.code(), Some(6), "{}", String::from_utf8_lossy(&doctor.stdout));
     assert!(!laptop.status().to_string().contains("secret"));
+}
+
+/// It stayed on the list, as a member of this machine that another one holds.
+#[test]
+fn a_member_that_may_not_be_taken_is_not_on_the_list() {
+    let may_all = user("laptop", "laptop");
+    let denied = may_all.replace("\"$KV.atm-home-homes.>\"\n", "\n");
+    assert_ne!(denied, may_all);
+    let (_server, url) = server_with(denied);
+    let laptop = Machine::new("laptop", &url("laptop"), &["ann"]);
+    let mut hub = Machine::new("hub", &url("hub"), &["bob"]);
+    introduce(&[&laptop, &hub]);
+    hub.start();
+    hub.wait_for_home("bob", "hub", 1);
+    let args = ["take", "bob", "--team", "demo", "--machine", "laptop", "--nats", laptop.url(), "--json"];
+    let output = laptop.run(&args);
+    assert_eq!(output.status.code(), Some(7));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("not allowed: publish to $KV.atm-home-homes.demo.bob"), "{error}");
+    assert!(!laptop.knows("bob"));
 }
 
 /// Dead letters are listed and taken in again with them, although their senders are other machines.

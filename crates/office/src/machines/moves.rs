@@ -120,28 +120,37 @@ impl Machines<'_> {
         Ok(folder.load()?.member(name.as_str()).and_then(|member| member.joined_at))
     }
 
-    /// Undoes [`Self::take_member`], if this machine has not become the member's home: it is listed as the member of that machine again.
+    /// Undoes [`Self::take_member`], if this machine has not become the member's home: the list has the name again as it was
+    /// [`listed`](Self::listed) before.
     pub fn give_back(
         &self,
         team: &TeamName,
         name: &MemberName,
-        machine: &MachineName,
+        before: Option<&Home>,
     ) -> Result<(), OfficeError> {
         let (office, folder) = (self.office, self.office.folder(team)?);
-        let entry = RemoteEntry {
-            name,
-            agent_id: format!("{name}@{team}"),
-            machine,
-            color: Color::in_turn(folder.load()?.members.len()),
-            joined_at: office.now(),
-        };
-        folder.hand_over(&entry, &office.state)?;
+        match before {
+            Some(Home::Here) => {}
+            Some(Home::Machine(machine)) => {
+                let entry = RemoteEntry {
+                    name,
+                    agent_id: format!("{name}@{team}"),
+                    machine,
+                    color: Color::in_turn(folder.load()?.members.len()),
+                    joined_at: office.now(),
+                };
+                folder.hand_over(&entry, &office.state)?;
+            }
+            None => office.remove_member(team, name)?,
+        }
         office.set_arriving(team, name.as_str(), None)
     }
 
-    /// Whether a team here has a member of this name, of whichever machine.
-    pub fn has_member(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
-        Ok(self.office.folder(team)?.load()?.member(name.as_str()).is_some())
+    /// Whose member of a name is on a team's list here; none if there is nobody of the name.
+    pub fn listed(&self, team: &TeamName, name: &MemberName) -> Result<Option<Home>, OfficeError> {
+        let config = self.office.folder(team)?.load()?;
+        let member = config.member(name.as_str());
+        Ok(member.map(|member| member.machine.clone().map_or(Home::Here, Home::Machine)))
     }
 
     /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this; and what

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
-use atm_office::machines::{RemoteMember, Stage};
+use atm_office::machines::{Home, RemoteMember, Stage};
 use atm_office::people::members::Presence;
 use atm_wire::Stamp;
 
@@ -115,4 +115,24 @@ fn a_member_of_another_machine_is_woken_and_read_there() {
     assert_eq!(read.to_string(), "bob is on machine desk: its mail is read there");
     let tended = laptop.office.tend(&team(), &[], true);
     assert!(tended.is_ok());
+}
+
+/// A take that the server refused left a member on the list that is at home elsewhere.
+#[test]
+fn a_member_that_was_not_taken_is_on_the_list_as_it_was_before() {
+    let (laptop, desk) = laptop_and_desk();
+    let machines = laptop.office.machines();
+    let listed = |member: &str| machines.listed(&team(), &name(member)).unwrap();
+    let before =
+        [("bob", Some(Home::Machine(desk.name.clone()))), ("eve", None), ("alice", Some(Home::Here))];
+    for (member, before) in before {
+        assert_eq!(listed(member), before);
+        machines.take_member(&team(), &name(member)).unwrap();
+        assert_eq!(listed(member), Some(Home::Here));
+        machines.give_back(&team(), &name(member), before.as_ref()).unwrap();
+        assert_eq!(listed(member), before, "{member}");
+    }
+    let sent = laptop.send("alice", "bob", "hello");
+    carry(&[&laptop, &desk]);
+    assert_eq!((laptop.stage(&sent.id), desk.texts("bob")), (Stage::Written, vec!["hello".to_owned()]));
 }

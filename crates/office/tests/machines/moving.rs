@@ -254,7 +254,11 @@ fn a_broadcast_reaches_a_member_once_that_two_entries_mean() {
     laptop.office.machines().set_members(&team(), &[]).unwrap();
     laptop.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
     introduce(&[&laptop, &desk, &cloud]);
-    laptop.office.machines().give_back(&team(), &name("bob"), &desk.name).unwrap();
+    laptop
+        .office
+        .machines()
+        .give_back(&team(), &name("bob"), Some(&Home::Machine(desk.name.clone())))
+        .unwrap();
     let config = laptop.config();
     assert!(config.contains("\"bob\"") && config.contains("\"bob.desk\""), "{config}");
     let letter = Letter::new("bob".parse().unwrap(), "to all");

@@ -92,7 +92,7 @@ impl From<NatsError> for Failure {
                 failure.hint("the server has too little room: `atm bridge init --max-mib 256`, or raise its jetstream.max_file")
             }
             NatsError::Missing { .. } => failure.hint("`atm bridge doctor` says what is missing"),
-            NatsError::Request { .. } => failure.hint("`atm bridge doctor` says what is missing or not allowed"),
+            NatsError::Request { .. } | NatsError::Refused { .. } => failure.hint("`atm bridge doctor` says what is missing or not allowed"),
             NatsError::File { .. } => failure,
         }
     }

@@ -2,12 +2,12 @@
 
 use atm_bridge::engine::Identity;
 use atm_bridge::house::Share;
-use atm_bridge::nats::{Bucket, Names, Set};
+use atm_bridge::nats::doctor::denied_in;
+use atm_bridge::nats::{Bucket, Names, NatsError, Set, Word};
 use atm_bridge::protocol::homes::{Content, Homes, MemberKey, Resident};
 use atm_bridge::residence;
 use atm_bridge::run::status::Status;
 use atm_bridge::run::worker::remembered_homes;
-use atm_office::machines::Home;
 use atm_wire::MemberName;
 use serde_json::json;
 
@@ -40,6 +40,42 @@ pub(crate) struct Take {
 /// How often somebody else may be faster.
 const ATTEMPTS: usize = 8;
 
+/// A member that is at home here.
+struct Taken {
+    /// Where it was before.
+    from: Option<String>,
+    epoch: u64,
+    /// Whether it was not at home here before.
+    is_new: bool,
+}
+
+/// Why a member is not known to be at home here.
+enum NotTaken {
+    /// It is not.
+    Certain(Failure),
+    /// The server did not answer what was put there.
+    Unknown { put: String, failure: Failure },
+}
+
+impl<T: Into<Failure>> From<T> for NotTaken {
+    fn from(error: T) -> Self {
+        Self::Certain(error.into())
+    }
+}
+
+/// Whether the server said that a publication is not allowed.
+fn denied(heard: &[Word], subject: &str) -> Option<Failure> {
+    let words = heard.iter().filter_map(|word| match word {
+        Word::Trouble(text) => Some(text.clone()),
+        Word::Up | Word::Down => None,
+    });
+    let denied = denied_in(&words.collect::<Vec<_>>());
+    denied.iter().any(|(_, denied)| denied == subject).then(|| {
+        Failure::new(7, "nats", format!("not allowed: publish to {subject}"))
+            .hint("`atm bridge doctor` says what this user has to be allowed")
+    })
+}
+
 impl Take {
     pub(crate) async fn run(&self, context: &Context) -> Result<i32, Failure> {
         let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
@@ -53,35 +89,46 @@ impl Take {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
         let epoch = office.machines().identity()?.epoch;
         let me = Identity { realm, machine, epoch };
-        let (link, _words) = context.link(&self.server, &me.realm, &me.machine).await?;
+        let (link, mut words) = context.link(&self.server, &me.realm, &me.machine).await?;
         let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
         let homes = remembered_homes(&context.files());
-        let before = office.machines().home(&share.local, name.as_str())?;
-        if let Some((former, epoch)) = self.register(context, (&share, &me), &bucket, homes).await? {
-            return self.report(context, (&share, &me), former, epoch);
+        let before = office.machines().listed(&share.local, &name)?;
+        let not_taken = match self.register(context, (&share, &me), &bucket, homes, before.is_some()).await {
+            Ok(Taken { from, epoch, is_new }) => {
+                return self.report(context, (&share, &me), from, (epoch, is_new));
+            }
+            Err(not_taken) => not_taken,
+        };
+        let heard: Vec<Word> = std::iter::from_fn(|| words.try_recv().ok()).collect();
+        let failure = match not_taken {
+            NotTaken::Certain(failure) => failure,
+            // The server does not answer what it does not allow: it says so beside.
+            NotTaken::Unknown { put, failure } => match denied(&heard, &put) {
+                Some(denied) => denied,
+                None => return Err(failure),
+            },
+        };
+        // It may have failed before the member was put on the list.
+        if before != office.machines().listed(&share.local, &name)? {
+            office.machines().give_back(&share.local, &name, before.as_ref())?;
         }
-        if let Home::Machine(machine) = before {
-            office.machines().give_back(&share.local, &name, &machine)?;
-        }
-        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
-            .hint("try it again"))
+        Err(failure)
     }
 
-    /// Puts the member on the list here, and says in the bucket that it is at home here: where it was, its epoch, and whether that
-    /// is new. Nothing, if others were faster again and again. If the server's answer is lost, the member stays on the list: its home
-    /// may be here.
+    /// Puts the member on the list here, and says in the bucket that it is at home here. If the server's answer is lost, its home may
+    /// be here.
     async fn register(
         &self,
         context: &Context,
         (share, me): (&Share, &Identity),
         bucket: &Bucket,
         mut homes: Homes,
-    ) -> Result<Option<(Option<String>, (u64, bool))>, Failure> {
+        is_known: bool,
+    ) -> Result<Taken, NotTaken> {
         let (office, key, trust) = (context.office(), context.key()?, context.trust()?);
         let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
         let entry = residence::entry_of(&member);
-        let is_known = office.machines().has_member(&share.local, &name)?;
         for _ in 0..ATTEMPTS {
             // One that cannot be checked here, since its key was replaced or is not trusted, holds nobody for ever.
             let (value, revision) = bucket.last(&entry).await?.unwrap_or_default();
@@ -91,9 +138,10 @@ impl Take {
                 homes.find(member.clone(), slot, revision);
             } else if !is_known && homes.home_of(&member).is_none() {
                 return Err(Failure::new(3, "no_such_member", format!("no machine has a member {name}"))
-                    .hint(format!("`atm member add {name} --team {}` makes one", share.local)));
+                    .hint(format!("`atm member add {name} --team {}` makes one", share.local))
+                    .into());
             }
-            let former = homes.home_of(&member).map(|residence| residence.machine.clone());
+            let from = homes.home_of(&member).map(|residence| residence.machine.to_string());
             // On the list first: a home that has nobody of the name on its list has given it up.
             let entry_here = Resident::of(office.machines().take_member(&share.local, &name)?);
             let (epoch, is_new) = match homes.take(&me.machine, &member, entry_here).map(|put| put.what) {
@@ -104,11 +152,13 @@ impl Take {
                     match bucket.set(&entry, value.clone(), revision).await {
                         Ok(Set::Done(_)) => {}
                         Ok(Set::Lost) => continue,
+                        Err(error @ NatsError::Refused { .. }) => return Err(error.into()),
                         // The answer may be lost, and not the question.
                         Err(error) => {
                             let found = bucket.last(&entry).await.ok().flatten();
                             if found.is_none_or(|(found, _)| found != Some(value)) {
-                                return Err(error.into());
+                                let put = bucket.subject(&entry);
+                                return Err(NotTaken::Unknown { put, failure: error.into() });
                             }
                         }
                     }
@@ -116,9 +166,11 @@ impl Take {
                 }
                 _ => (homes.epoch_at(&member, &me.machine).unwrap_or(1), false),
             };
-            return Ok(Some((former.map(|machine| machine.to_string()), (epoch, is_new))));
+            return Ok(Taken { from, epoch, is_new });
         }
-        Ok(None)
+        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
+            .hint("try it again")
+            .into())
     }
 
     fn report(
