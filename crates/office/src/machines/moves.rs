@@ -243,7 +243,9 @@ impl Machines<'_> {
         let now = office.now().as_millis();
         let is_done = office.books.with(|ledger| {
             let is_done = ledger.send_on(&sent_on, (&inboxes, since), now, &evidence)?;
-            ledger.make_durable()?;
+            if is_done && !sent_on.is_empty() {
+                ledger.make_durable()?;
+            }
             Ok(is_done)
         })?;
         Ok(is_done.then_some(recalls))

@@ -3,13 +3,14 @@
 use std::fs;
 use std::time::Duration;
 
+use atm_ledger::faults::Step;
 use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
-use atm_office::machines::{Home, RemoteMember, Stage};
+use atm_office::machines::{Home, Move, RemoteMember, Stage};
 use atm_office::people::members::Presence;
 use atm_wire::Stamp;
 
-use crate::world::{carry, laptop_and_desk, name, team};
+use crate::world::{carry, laptop_and_desk, ledger_steps, name, team};
 
 fn say(state: &str, laptop: &crate::world::Machine) {
     let bob = RemoteMember {
@@ -135,4 +136,18 @@ fn a_member_that_was_not_taken_is_on_the_list_as_it_was_before() {
     let sent = laptop.send("alice", "bob", "hello");
     carry(&[&laptop, &desk]);
     assert_eq!((laptop.stage(&sent.id), desk.texts("bob")), (Stage::Written, vec!["hello".to_owned()]));
+}
+
+#[test]
+fn a_member_that_moves_without_mail_costs_no_sync() {
+    let (laptop, desk) = laptop_and_desk();
+    let moves = |home: &str| {
+        let home = Home::Machine(home.parse().unwrap());
+        let moved = Move { name: "bob", home, former: &[desk.name.clone()], leaves: None };
+        let steps = ledger_steps(|| assert!(laptop.office.machines().set_home(&team(), &moved).unwrap()));
+        steps.into_iter().filter(|step| *step == Step::Sync).count()
+    };
+    assert_eq!(moves("cloud"), 0);
+    laptop.send("alice", "bob", "hello");
+    assert_eq!(moves("hut"), 1, "what is sent on is safe");
 }

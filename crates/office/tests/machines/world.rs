@@ -1,10 +1,13 @@
 //! Machines, and the calls that a bridge makes between them.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use atm_ledger::faults::{self, Faults, Refusal, Step};
 use atm_office::Office;
 use atm_office::machines::{Incoming, Outgoing, Receipt, RemoteMember, Stage, TakenIn};
 use atm_office::mail::send::{Letter, SendOptions, Sent};
@@ -14,6 +17,23 @@ use atm_store::{LockTimes, Root, State};
 use atm_wire::{MachineName, MemberName, Message, TeamName};
 
 pub(crate) const TEAM: &str = "demo";
+
+/// Counts the steps of the ledger that are asked for.
+struct Counter(Rc<RefCell<Vec<Step>>>);
+
+impl Faults for Counter {
+    fn before(&mut self, step: Step) -> Result<(), Refusal> {
+        self.0.borrow_mut().push(step);
+        Ok(())
+    }
+}
+
+/// What the ledgers of this thread did while `work` ran.
+pub(crate) fn ledger_steps(work: impl FnOnce()) -> Vec<Step> {
+    let steps = Rc::default();
+    faults::with(Counter(Rc::clone(&steps)), work);
+    steps.take()
+}
 
 /// One machine with its part of the team.
 pub(crate) struct Machine {
