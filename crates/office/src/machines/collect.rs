@@ -122,8 +122,8 @@ impl Machines<'_> {
     }
 
     /// Those outside of the team, on other machines, whom a client has written to: it knows their names from their mail and makes a
-    /// file for them, which no member has. Such a file is only looked at if its name ends as a machine's, and the log is asked who
-    /// has that name: a client writes a dot as a hyphen.
+    /// file for them, which no member has. Such a file is only looked at if its name ends as a machine's. If it has anything unread, the
+    /// log is asked who has that name: a client writes a dot as a hyphen.
     fn answered_outsiders(
         &self,
         team: &TeamName,
@@ -138,9 +138,12 @@ impl Machines<'_> {
             .collect();
         let is_of_machine =
             |stem: &str| machines.iter().any(|machine| stem.ends_with(&format!("-{}", machine.as_str())));
-        let stems = self.office.inbox_names(team).into_iter().map(|name| name.file_stem());
-        let files: HashSet<String> =
-            stems.filter(|stem| !known.contains(stem) && is_of_machine(stem)).collect();
+        let names = self.office.inbox_names(team).into_iter().map(|name| (name.file_stem(), name));
+        let files: HashSet<String> = names
+            .filter(|(stem, _)| !known.contains(stem) && is_of_machine(stem))
+            .filter(|(_, name)| self.has_unread(team, name))
+            .map(|(stem, _)| stem)
+            .collect();
         if files.is_empty() {
             return Ok(Vec::new());
         }
@@ -158,6 +161,12 @@ impl Machines<'_> {
         }
         // Where two have one file, nobody can tell whom it is for.
         Ok(found.into_values().filter(|readers| readers.len() == 1).flatten().collect())
+    }
+
+    /// Whether an inbox has anything to collect, as far as it can be read.
+    fn has_unread(&self, team: &TeamName, name: &MemberName) -> bool {
+        let listing = self.office.mailbox(team, name).list();
+        listing.map_or(true, |listing| listing.messages.iter().any(|message| !message.read))
     }
 
     /// Whether an entry may be taken out of a file whose member is on another machine now. Of a member that was here before,
