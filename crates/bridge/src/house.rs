@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use atm_office::machines::Refusal;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
@@ -103,6 +104,8 @@ pub struct House {
     pub(crate) has_listed: bool,
     /// Members whose names another machine holds, since when that is seen, and whether their lead was told.
     pub(crate) refused: HashMap<(MemberKey, Machine, u64), (Instant, bool)>,
+    /// Members of other machines that have no place here, by team.
+    unplaced: Vec<(String, Refusal)>,
 }
 
 impl House {
@@ -133,6 +136,7 @@ impl House {
             announced: BTreeMap::new(),
             has_listed: false,
             refused: HashMap::new(),
+            unplaced: Vec::new(),
         })
     }
 
@@ -235,6 +239,7 @@ impl House {
         // A move that cannot be done now is done the next time, and keeps nobody else away.
         let settled = self.settle_moves(neighbours);
         let mut has_changed = *settled.as_ref().unwrap_or(&true);
+        let mut unplaced = Vec::new();
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
@@ -244,8 +249,15 @@ impl House {
             let undecided: HashSet<&str> = undecided.map(|member| member.name.as_str()).collect();
             let placed = self.office.machines().set_members_but(local, &remote, &undecided)?;
             has_changed |= !placed.added.is_empty() || !placed.removed.is_empty();
+            unplaced.extend(placed.refused.into_iter().map(|refusal| (shared.clone(), refusal)));
         }
+        self.unplaced = unplaced;
         settled.map(|_| has_changed)
+    }
+
+    /// Members of other machines that have no place here, by team, and why.
+    pub fn unplaced(&self) -> &[(String, Refusal)] {
+        &self.unplaced
     }
 
     /// This machine's office.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use atm_office::machines::Refusal;
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,10 @@ const LARGEST: u64 = 8 << 20;
 const EXPLAINS: Duration = Duration::from_secs(30);
 /// Troubles are shown in one line.
 const LONGEST_TROUBLE: usize = 300;
+/// Names that are refused are whatever other machines say.
+const LONGEST_NAME: usize = 80;
+/// Members without a place that are shown.
+const MOST_UNPLACED: usize = 20;
 
 /// What the bridge says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +69,9 @@ pub struct Status {
     /// Members of this machine whose names another machine holds.
     #[serde(default)]
     pub held_elsewhere: Vec<HeldElsewhere>,
+    /// Members of other machines that have no place here.
+    #[serde(default)]
+    pub unplaced: Vec<Unplaced>,
     /// Since when another bridge speaks under this machine's name: nothing is carried meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namesake_since: Option<Stamp>,
@@ -93,6 +101,20 @@ pub struct HeldElsewhere {
     pub name: String,
     /// The machine that holds the name.
     pub machine: Machine,
+}
+
+/// A member of another machine that has no place here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unplaced {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The member, as it is called at home.
+    pub name: String,
+    /// Its home.
+    pub machine: Machine,
+    /// Why.
+    pub why: String,
 }
 
 /// The stream.
@@ -150,6 +172,7 @@ impl Status {
             teams,
             absent: Vec::new(),
             held_elsewhere: Vec::new(),
+            unplaced: Vec::new(),
             namesake_since: None,
         }
     }
@@ -188,6 +211,16 @@ impl Status {
     pub(crate) fn set_refused(&mut self, refused: Vec<Refused>) {
         let held = |Refused { key, machine, .. }| HeldElsewhere { team: key.team, name: key.name, machine };
         self.held_elsewhere = refused.into_iter().map(held).collect();
+    }
+
+    pub(crate) fn set_unplaced(&mut self, unplaced: &[(String, Refusal)]) {
+        let status = |(team, Refusal { name, machine, why }): &(String, Refusal)| Unplaced {
+            team: team.clone(),
+            name: name.chars().take(LONGEST_NAME).collect(),
+            machine: machine.clone(),
+            why: why.chars().take(LONGEST_TROUBLE).collect(),
+        };
+        self.unplaced = unplaced.iter().take(MOST_UNPLACED).map(status).collect();
     }
 
     /// A request that timed out does not take the place of what the server said a moment ago: that is why.

@@ -88,7 +88,12 @@ impl Machines<'_> {
                 }
                 let has_name = is_own || (is_here && !is_leaving);
                 let qualified = has_name.then(|| MemberName::parse(&machine.qualify(moved.name)));
-                let called = qualified.transpose()?.unwrap_or_else(|| name.clone());
+                let called = match qualified {
+                    None => name.clone(),
+                    Some(Ok(called)) => called,
+                    // It cannot be called anything here, as placing it says: its mail waits until it can.
+                    Some(Err(_)) => return Ok(false),
+                };
                 return Ok(self.send_on(team, &name, (Some(machine), &called), moved.former)?.is_some());
             }
         }

@@ -79,7 +79,11 @@ pub(super) fn place(local: &[&str], remote: &[RemoteMember], undecided: &HashSet
         match MemberName::parse(&called) {
             _ if name == USER => {}
             _ if !is_plain => refuse(format!("{name:?} cannot be a member's name on several machines")),
-            Err(error) => refuse(error.to_string()),
+            // Both of its parts are names.
+            Err(_) => refuse(format!(
+                "it has to be called NAME.MACHINE here, which is {} bytes long, of at most 64: shorten its name or its machine's (--machine)",
+                called.len()
+            )),
             Ok(called) if !files.insert(called.file_stem()) => {
                 refuse(format!("somebody else here has the inbox of {called}"));
             }

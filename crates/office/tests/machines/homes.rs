@@ -10,7 +10,7 @@ use atm_office::machines::{Home, Move, RemoteMember, Stage};
 use atm_office::people::members::Presence;
 use atm_wire::Stamp;
 
-use crate::world::{carry, laptop_and_desk, ledger_steps, name, team};
+use crate::world::{Machine, carry, laptop_and_desk, ledger_steps, name, team};
 
 fn say(state: &str, laptop: &crate::world::Machine) {
     let bob = RemoteMember {
@@ -150,4 +150,27 @@ fn a_member_that_moves_without_mail_costs_no_sync() {
     assert_eq!(moves("cloud"), 0);
     laptop.send("alice", "bob", "hello");
     assert_eq!(moves("hut"), 1, "what is sent on is safe");
+}
+
+/// The move failed for ever, and its error took the place of every other one.
+#[test]
+fn a_member_whose_name_with_its_machine_is_too_long_waits_and_the_way_out_is_said() {
+    let (long, machine) = ("a".repeat(40), "m".repeat(32));
+    let laptop = Machine::led_by(&long, "laptop", &["alice"]);
+    let machines = laptop.office.machines();
+    let home = Home::Machine(machine.parse().unwrap());
+    let moved = Move { name: &long, home, former: &["desk".parse().unwrap()], leaves: None };
+    assert!(!machines.set_home(&team(), &moved).unwrap(), "it is done when it can be");
+    let member = RemoteMember {
+        name: long.clone(),
+        machine: machine.parse().unwrap(),
+        is_lead: false,
+        holds_name: true,
+        state: "online".into(),
+        seen_at: None,
+        epoch: Some(2),
+    };
+    let refused = machines.set_members(&team(), &[member]).unwrap().refused;
+    let why = "it has to be called NAME.MACHINE here, which is 73 bytes long, of at most 64: shorten its name or its machine's (--machine)";
+    assert_eq!((refused.len(), refused[0].why.as_str()), (1, why));
 }

@@ -45,6 +45,7 @@ impl Worker {
             Ok(refused) => self.status.set_refused(refused),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
         }
+        self.status.set_unplaced(self.engine.local().unplaced());
         let waits = self.engine.local().is_due_at();
         // From then on the holder is another member for good, and is listed here beside the one of its name.
         self.places_again |= waited.is_some_and(|at| at <= std::time::Instant::now());

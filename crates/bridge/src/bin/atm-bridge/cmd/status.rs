@@ -1,7 +1,7 @@
 //! `atm bridge status`.
 
 use atm_bridge::house::Share;
-use atm_bridge::run::status::Status as Report;
+use atm_bridge::run::status::{Status as Report, Unplaced};
 use atm_wire::Stamp;
 use serde_json::json;
 
@@ -132,6 +132,9 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
             held.name, held.team, held.machine, held.name, held.team
         ));
     }
+    for Unplaced { team, name, machine, why } in &report.unplaced {
+        lines.push(format!("name      {name} of team {team} on {machine} has no place here: {why}"));
+    }
     if let Some(trouble) = &report.last_error {
         lines.push(format!("error     {} ({})", trouble.what, ago(trouble.at)));
     }
@@ -158,6 +161,8 @@ mod tests {
         let at = Stamp::from_millis(1_800_000_000_000);
         let (machine, realm) = ("hub".parse().unwrap(), "home".parse().unwrap());
         let mut report = Report::new(machine, realm, "nats://hub".into(), Vec::new(), at);
+        let (team, machine, why) = ("alpha".to_owned(), "hub".parse().unwrap(), "too long".to_owned());
+        report.unplaced = vec![Unplaced { team, name: "bob".to_owned(), machine, why }];
         report.tally.refuse("untrusted", "eve");
         report.tally.refuse("untrusted", "mallory");
         let other = atm_bridge::run::status::MachineStatus { present: true, seen_at: at, members: 2 };
@@ -165,6 +170,7 @@ mod tests {
         let now = Stamp::from_millis(at.as_millis() + 9_000);
         let shown = describe(Some(&report), true, &[], now);
         assert!(shown.contains("refused as untrusted: 2, last from mallory"), "{shown}");
+        assert!(shown.contains("bob of team alpha on hub has no place here: too long"), "{shown}");
         assert!(shown.contains("laptop present, 2 members"), "{shown}");
         let shown = describe(Some(&report), false, &[], now);
         assert!(shown.contains("laptop unknown, heard from 9 s ago, 2 members"), "{shown}");
