@@ -44,6 +44,11 @@ impl Files {
         self.folder.join("tasks.json")
     }
 
+    /// How the realm was kept on the server when it was last seen.
+    pub fn limits(&self) -> PathBuf {
+        self.folder.join("limits.json")
+    }
+
     /// What the running bridge says of itself.
     pub fn status(&self) -> PathBuf {
         self.folder.join("status.json")

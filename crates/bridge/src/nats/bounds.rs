@@ -85,9 +85,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The limits of what is made anew.
-    pub fn limits(&self) -> Limits {
-        let default = Limits::default();
+    /// The limits of what is made anew, where others are known.
+    pub fn limits(&self, default: Limits) -> Limits {
         Limits {
             max_age: self.max_age.unwrap_or(default.max_age),
             max_bytes: self.max_bytes.unwrap_or(default.max_bytes),
@@ -99,7 +98,7 @@ impl Asked {
 
 /// Brings the configuration of a part up to date that has so many bytes; says what that changes.
 pub fn amend(part: Part, config: &mut stream::Config, used: u64, asked: &Asked) -> Vec<String> {
-    let (limits, used) = (asked.limits(), i64::try_from(used).unwrap_or(i64::MAX));
+    let (limits, used) = (asked.limits(Limits::default()), i64::try_from(used).unwrap_or(i64::MAX));
     let mut changes = Vec::new();
     let (wanted, default) = match part {
         Part::Bucket => (asked.bucket_bytes, limits.bucket_bytes),

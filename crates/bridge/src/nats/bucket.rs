@@ -8,6 +8,7 @@ use async_nats::jetstream::kv::{self, Operation, UpdateErrorKind};
 
 use atm_wire::Stamp;
 
+use super::bounds::Part;
 use super::{Link, NatsError};
 
 /// A bucket of the realm, as it was opened.
@@ -53,6 +54,7 @@ impl Bucket {
         let store = link.context().get_key_value(name).await;
         let store = store
             .map_err(|why| NatsError::Missing { what: format!("bucket {name}"), why: why.to_string() })?;
+        link.see(Part::Bucket, &store.stream.cached_info().config);
         Ok(Self { store })
     }
 

@@ -1,16 +1,18 @@
 //! One machine's use of the server: publish, take, announce, listen.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::{Context, PublishAckFuture};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::{self, AckKind, kv};
+use async_nats::jetstream::{self, AckKind, kv, stream};
 use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 
+use super::bounds::Part;
+use super::kept::Kept;
 use super::{Bucket, Names, NatsError, doctor, setup};
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
@@ -35,8 +37,8 @@ pub struct Link {
     names: Names,
     realm: Realm,
     machine: Machine,
-    /// How the stream was kept when it was last seen.
-    seen: Arc<Mutex<Option<setup::Limits>>>,
+    /// How the realm was kept when it was last seen.
+    kept: Kept,
 }
 
 /// A publication that the server has not answered yet.
@@ -66,7 +68,15 @@ impl Link {
             .ack_timeout(Duration::from_secs(5))
             .max_ack_inflight(8_192)
             .build(client.clone());
-        Self { client, context, names: Names::of(&realm), realm, machine, seen: Arc::default() }
+        let kept = Kept::new(realm.clone());
+        Self { client, context, names: Names::of(&realm), realm, machine, kept }
+    }
+
+    /// The same with a file that says how the realm was kept when it was last seen.
+    #[must_use]
+    pub fn remembering(self, limits: PathBuf) -> Self {
+        self.kept.remember_in(limits);
+        self
     }
 
     /// The connection.
@@ -98,16 +108,22 @@ impl Link {
         Err(NatsError::TooOld { version: self.client.server_info().version })
     }
 
-    fn seen_limits(&self) -> Option<setup::Limits> {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How the realm is kept, as far as this machine has ever seen it.
+    pub fn known_limits(&self) -> Option<setup::Limits> {
+        self.kept.limits()
+    }
+
+    /// A part of the realm is there, and kept so.
+    pub(super) fn see(&self, part: Part, config: &stream::Config) {
+        self.kept.see(part, config);
     }
 
     /// Makes what the realm needs, if it is missing and this machine may.
     ///
-    /// A stream that was lost is made as it was, as far as this process has seen it.
+    /// What was lost is made as it was, as far as this machine has seen it.
     pub async fn init(&self, limits: setup::Limits) -> Result<Vec<setup::Made>, NatsError> {
         self.check_version()?;
-        let limits = self.seen_limits().unwrap_or(limits);
+        let limits = self.known_limits().unwrap_or(limits);
         setup::init(&self.context, &self.realm, std::slice::from_ref(&self.machine), limits).await
     }
 
@@ -140,7 +156,7 @@ impl Link {
         };
         let stream = self.context.get_stream(&self.names.stream).await.map_err(|why| missing(&why))?;
         let info = stream.cached_info();
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(setup::Limits::of(&info.config));
+        self.see(Part::Stream, &info.config);
         Ok(StreamView {
             stream: info.created.unix_timestamp_nanos().to_string(),
             first: info.state.first_sequence,

@@ -5,6 +5,7 @@ mod bucket;
 pub mod connect;
 pub mod doctor;
 pub mod entries;
+mod kept;
 mod link;
 mod names;
 mod objects;

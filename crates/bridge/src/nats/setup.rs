@@ -6,13 +6,15 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::stream::{DiscardPolicy, RetentionPolicy, StorageType};
 use async_nats::jetstream::{kv, stream};
+use serde::{Deserialize, Serialize};
 
+use super::bounds::{Part, parts};
 use super::{Names, NatsError};
 use crate::name::{Machine, Realm};
 use crate::subject;
 
 /// How the stream is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// How long an envelope stays. One that expires before it was confirmed is published again.
     pub max_age: Duration,
@@ -25,11 +27,20 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those of a stream that is there.
-    pub fn of(config: &stream::Config) -> Self {
-        let default = Self::default();
-        let max_bytes = if config.max_bytes > 0 { config.max_bytes } else { default.max_bytes };
-        Self { max_age: config.max_age, max_bytes, replicas: config.num_replicas, ..default }
+    /// The same with what a part says that is there. What has no bound says nothing about it.
+    #[must_use]
+    pub fn seeing(self, part: Part, config: &stream::Config) -> Self {
+        let bytes = |known: i64| if config.max_bytes > 0 { config.max_bytes } else { known };
+        match part {
+            Part::Bucket => Self { bucket_bytes: bytes(self.bucket_bytes), ..self },
+            Part::Objects => self,
+            Part::Stream => Self {
+                max_age: if config.max_age.is_zero() { self.max_age } else { config.max_age },
+                max_bytes: bytes(self.max_bytes),
+                replicas: config.num_replicas,
+                ..self
+            },
+        }
     }
 }
 
@@ -133,6 +144,16 @@ pub fn dead_letters_config(realm: &Realm, machine: &Machine, from: u64) -> pull:
         memory_storage: true,
         ..pull::Config::default()
     }
+}
+
+/// How a realm is kept on the server, as far as it is there; the rest as it is given.
+pub async fn look(context: &Context, realm: &Realm, mut limits: Limits) -> Limits {
+    for (part, _, stream) in parts(&Names::of(realm)) {
+        if let Ok(found) = context.get_stream(&stream).await {
+            limits = limits.seeing(part, &found.cached_info().config);
+        }
+    }
+    limits
 }
 
 /// Makes what is missing; what is there stays as it is.

@@ -164,7 +164,8 @@ pub async fn run(
 ) -> Result<(), NatsError> {
     let (teller, words) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, teller).await?;
-    let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
+    let link =
+        Link::new(client, plan.me.realm.clone(), plan.me.machine.clone()).remembering(plan.files.limits());
     let (renew, renewed) = watch::channel(0);
     let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
     let (plan, passed) = (Arc::new(plan), Arc::default());

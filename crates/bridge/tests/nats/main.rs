@@ -10,6 +10,7 @@ mod crossing;
 mod dead;
 mod guide;
 mod held;
+mod limits;
 mod moving;
 mod namesakes;
 mod permissions;
