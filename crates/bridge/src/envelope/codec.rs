@@ -22,6 +22,9 @@ const LONGEST_FIRST_LINE: usize = 256;
 const LONGEST_HEADER: usize = 2048;
 /// The largest envelope that is read, those from the object store included.
 pub const LARGEST: usize = 64 << 20;
+/// The largest envelope that is for all machines: an entry of a bucket, which every machine reads and remembers. Twenty thousand
+/// members in an announcement have room, and a task with a long text.
+pub const LARGEST_FOR_ALL: usize = 4 << 20;
 
 /// The header as it is signed, and whether the body after it is sealed for its recipient.
 #[derive(Serialize, Deserialize)]
@@ -100,6 +103,9 @@ pub fn check(bytes: &[u8], keys: &impl Keys, realm: &Realm, own: &Machine) -> Re
     }
     if &header.realm != realm {
         return Err(Refusal::OtherRealm(header.realm.to_string()));
+    }
+    if header.to.is_none() && bytes.len() > LARGEST_FOR_ALL {
+        return Err(Refusal::TooLarge(LARGEST_FOR_ALL));
     }
     if let Some(other) = header.to.as_ref().filter(|to| *to != own) {
         return Err(Refusal::OtherMachine(other.to_string()));
@@ -199,6 +205,22 @@ mod tests {
         let sealed = encode(&letter(), &key(1), Some(&key(2).verifying_key())).unwrap();
         assert_eq!(read(&sealed).unwrap(), letter());
         assert!(!String::from_utf8_lossy(&sealed).contains("hello"));
+    }
+
+    /// Whoever is trusted by one machine could have every machine of the realm parse and remember 64 MiB an entry.
+    #[test]
+    fn what_is_for_all_is_bounded_before_its_content_is_read() {
+        let sized = |to: Option<&str>, length: usize| {
+            let mut envelope = letter();
+            envelope.header.to = to.map(|to| to.parse().unwrap());
+            let Body::Letter(letter) = &mut envelope.body else { unreachable!() };
+            letter.letter = "x".repeat(length);
+            encode(&envelope, &key(1), None).unwrap()
+        };
+        assert!(read(&sized(None, LARGEST_FOR_ALL / 2)).is_ok());
+        let refused = read(&sized(None, LARGEST_FOR_ALL)).err();
+        assert_eq!(refused, Some(Refusal::TooLarge(LARGEST_FOR_ALL)));
+        assert!(read(&sized(Some("hub"), LARGEST_FOR_ALL)).is_ok(), "a letter may be as large as it is");
     }
 
     #[test]

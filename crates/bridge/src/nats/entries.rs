@@ -84,7 +84,12 @@ impl Keys for Ring<'_> {
 impl Signer {
     fn seal(&self, body: Body) -> Result<Vec<u8>, Away> {
         let envelope = self.me.announce(body, SystemClock.now());
-        codec::encode(&envelope, &self.key, None).map_err(|error| Away(error.to_string()))
+        let entry = codec::encode(&envelope, &self.key, None).map_err(|error| Away(error.to_string()))?;
+        // No machine would read it.
+        if entry.len() > codec::LARGEST_FOR_ALL {
+            return Err(Away(format!("it is larger than {} bytes", codec::LARGEST_FOR_ALL)));
+        }
+        Ok(entry)
     }
 
     /// What an entry says and who signed it; or why it is refused.
