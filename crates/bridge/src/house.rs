@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use atm_office::machines::Refusal;
+use atm_office::office::USER;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
@@ -22,9 +23,6 @@ use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
 use following::Following;
 use handover::Handovers;
-
-/// Every machine has its own: it has no home.
-const USER: &str = "user";
 
 /// A team of this machine, and the name under which the realm knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

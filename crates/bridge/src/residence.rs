@@ -1,5 +1,6 @@
 //! Residences of members, as entries of their bucket: signed envelopes for all of the realm.
 
+use atm_office::office::USER;
 use atm_wire::{MemberName, Stamp, TeamName};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 
@@ -15,8 +16,6 @@ use crate::trust::Trust;
 const LARGEST: usize = 16 << 10;
 /// More moves than any member makes.
 const HIGHEST_EPOCH: u64 = 1 << 53;
-/// Every machine has its own: it has no home.
-const USER: &str = "user";
 
 /// The key of a member's entry.
 pub fn entry_of(member: &MemberKey) -> String {

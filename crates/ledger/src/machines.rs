@@ -284,7 +284,6 @@ fn team_of(log: &Connection, event: i64) -> rusqlite::Result<Option<(RootId, Inc
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use rusqlite::StatementStatus;
 

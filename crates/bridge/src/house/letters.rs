@@ -12,7 +12,7 @@ use super::stranded::{Followed, SentOn};
 use crate::envelope::Failure;
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
-use crate::protocol::homes::MemberKey;
+use crate::protocol::homes::{MemberKey, announced_in};
 
 impl Local for House {
     fn epoch(&mut self) -> Result<String, LocalError> {
@@ -72,8 +72,7 @@ impl Local for House {
 
     fn whereabouts(&mut self, machine: &Machine, team: &str, to: &str) -> u64 {
         let key = MemberKey { team: team.to_owned(), name: to.to_owned() };
-        let teams = self.announced.get(machine).into_iter().flatten().filter(|shared| shared.name == team);
-        let listed = teams.flat_map(|team| &team.members).find(|member| member.name == to);
+        let listed = self.announced.get(machine).and_then(|teams| announced_in(teams, team, to));
         self.homes.whereabouts(&key, listed.map(|member| member.epoch))
     }
 

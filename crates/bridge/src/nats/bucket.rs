@@ -17,26 +17,25 @@ pub struct Bucket {
     store: kv::Store,
 }
 
-/// An entry as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// What was put there.
-    pub value: Vec<u8>,
-    /// Which version of the entry this is: what [`Bucket::set`] expects to replace.
-    pub revision: u64,
-    /// When it was put, by the server's clock.
-    pub created: Stamp,
-}
-
 /// What stands in a place of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// What was put there; none if it was deleted.
     pub value: Option<Vec<u8>>,
-    /// Which version this is.
+    /// Which version this is: what [`Bucket::set`] expects to replace.
     pub revision: u64,
     /// When that was, by the server's clock.
     pub created: Stamp,
+}
+
+impl Standing {
+    /// What the server says of a place.
+    pub(crate) fn of(entry: &kv::Entry) -> Self {
+        let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
+        let created = entry.created.unix_timestamp_nanos() / 1_000_000;
+        let created = Stamp::from_millis(i64::try_from(created).unwrap_or(i64::MAX));
+        Self { value, revision: entry.revision, created }
+    }
 }
 
 /// What came of replacing an entry.
@@ -68,33 +67,15 @@ impl Bucket {
         self.store.stream.cached_info().state.messages == 0
     }
 
-    /// One entry, if there is one.
-    pub async fn get(&self, key: &str) -> Result<Option<Found>, NatsError> {
-        let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
-        let entry = entry.filter(|entry| entry.operation == Operation::Put);
-        Ok(entry.map(|entry| Found {
-            value: entry.value.to_vec(),
-            revision: entry.revision,
-            created: stamp(entry.created.unix_timestamp_nanos()),
-        }))
+    /// One entry, if there is one that was not deleted.
+    pub async fn get(&self, key: &str) -> Result<Option<Standing>, NatsError> {
+        Ok(self.standing(key).await?.filter(|standing| standing.value.is_some()))
     }
 
-    /// The same of a place in which an entry was deleted: the mark of that has a revision, too, and no value.
+    /// What stands in a place. The mark of an entry that was deleted has a revision, too, and no value.
     pub async fn standing(&self, key: &str) -> Result<Option<Standing>, NatsError> {
         let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
-        Ok(entry.map(|entry| {
-            let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
-            Standing { value, revision: entry.revision, created: stamp(entry.created.unix_timestamp_nanos()) }
-        }))
-    }
-
-    /// What stands in a place now, and its revision: a value, or the mark of one that was deleted, which counts as a version too.
-    pub async fn last(&self, key: &str) -> Result<Option<(Option<Vec<u8>>, u64)>, NatsError> {
-        let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
-        Ok(entry.map(|entry| {
-            let is_there = entry.operation == Operation::Put;
-            (is_there.then(|| entry.value.to_vec()), entry.revision)
-        }))
+        Ok(entry.as_ref().map(Standing::of))
     }
 
     /// Puts an entry in the place of whatever is there.
@@ -145,9 +126,4 @@ fn refusal(error: &kv::UpdateError) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// A time of the server's clock, by its nanoseconds since 1970.
-pub(crate) fn stamp(nanos: i128) -> Stamp {
-    Stamp::from_millis(i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX))
 }

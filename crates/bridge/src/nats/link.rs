@@ -272,7 +272,7 @@ impl Link {
     pub async fn last_word(&self, stays: bool) -> Result<Option<Vec<u8>>, NatsError> {
         let bucket = if stays { &self.names.machines } else { &self.names.presence };
         let found = Bucket::open(self, bucket).await?.get(self.machine.as_str()).await?;
-        Ok(found.map(|found| found.value))
+        Ok(found.and_then(|found| found.value))
     }
 
     /// What machines announce, from the last word of each on.

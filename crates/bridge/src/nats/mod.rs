@@ -11,8 +11,7 @@ mod names;
 mod objects;
 pub mod setup;
 
-pub(crate) use bucket::stamp;
-pub use bucket::{Bucket, Found, Set, Standing};
+pub use bucket::{Bucket, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};
 pub use link::{Arrived, DeadLetter, Fetched, Link, Stored};
 pub use names::Names;

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::Machine;
 
+pub(crate) use moving::announced_in;
 pub use moving::{Moved, is_kept};
 pub use residence::{Entries, Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 
@@ -211,9 +212,8 @@ impl Homes {
     pub fn whereabouts(&self, key: &MemberKey, listed: Option<Option<u64>>) -> u64 {
         let mut hasher = DefaultHasher::new();
         let residence = self.home_of(key);
-        let residence = residence.map(|residence| (&residence.machine, residence.epoch, residence.at));
-        (residence.map(|(machine, epoch, at)| (machine.as_str(), epoch, at.as_millis())), listed)
-            .hash(&mut hasher);
+        let residence = residence.map(|home| (home.machine.as_str(), home.epoch, home.at.as_millis()));
+        (residence, listed).hash(&mut hasher);
         hasher.finish()
     }
 

@@ -138,7 +138,7 @@ async fn put_all(shared: &Shared, puts: Vec<Put>) -> Result<(), NatsError> {
         let entry = residence::entry_of(&member);
         let found = match bucket.set(&entry, value.clone(), revision).await? {
             Set::Done(revision) => Some((Some(value), revision)),
-            Set::Lost => bucket.last(&entry).await?,
+            Set::Lost => bucket.standing(&entry).await?.map(|found| (found.value, found.revision)),
         };
         if let Some((value, revision)) = found {
             find(shared, &entry, value.as_deref(), revision);

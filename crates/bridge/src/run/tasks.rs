@@ -8,7 +8,6 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use async_nats::jetstream::kv::Operation;
 use atm_office::tasks::Edit;
 use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE};
 use atm_store::watch::{FolderWatch, Stop};
@@ -20,7 +19,7 @@ use super::Shared;
 use super::worker::Input;
 use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
-use crate::nats::{Bucket, Names, NatsError, Standing, stamp};
+use crate::nats::{Bucket, Names, NatsError, Standing};
 use crate::protocol::tasks::change::Wanted;
 use crate::protocol::tasks::home::Residences;
 use crate::tasks::entries::Entries;
@@ -316,10 +315,7 @@ async fn follow(
         {
             let mut heard = board.heard();
             if is_task {
-                let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
-                let created = stamp(entry.created.unix_timestamp_nanos());
-                let standing = Standing { value, revision: entry.revision, created };
-                let (value, refused) = signer.entry(&entry.key, &standing);
+                let (value, refused) = signer.entry(&entry.key, &Standing::of(&entry));
                 if let Some(why) = refused {
                     shared.engine.send(Input::Refused(why, entry.key.clone()));
                 }

@@ -341,8 +341,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask, refused: &Refused) {
+        let owner = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
         if !refused.words.is_empty() {
-            let owner = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
             let what = if value.text.is_some() { "changed the same part of" } else { "deleted" };
             let said = format!(
                 "Another machine {what} task {id} before: what was written here is not in it. It was:\n{}",
@@ -353,7 +353,6 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if !refused.hold {
             return;
         }
-        let wanted = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
         let has = match (&value.owner, value.is_completed()) {
             (_, true) => "is completed".to_owned(),
             (Some(owner), _) => format!("is {}'s", self.files.called(team, owner)),
@@ -363,7 +362,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             "Task {id} {has}, by what all machines of the team have in common: the change of who has it, or how far it is, \
              was set back here. `atm task claim {id}` claims a task on all machines at once."
         );
-        self.files.tell(team, wanted.as_deref(), &text);
+        self.files.tell(team, owner.as_deref(), &text);
     }
 }
 

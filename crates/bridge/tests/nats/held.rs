@@ -96,7 +96,7 @@ fn a_team_that_is_not_shared_for_a_while_keeps_its_homes() {
     let entry = |name: &str| {
         let name = name.to_owned();
         let found = at_bucket(&server, async |_, bucket| bucket.get(&name).await.unwrap());
-        found.map(|found| String::from_utf8(found.value).unwrap()).unwrap_or_default()
+        String::from_utf8(found.and_then(|found| found.value).unwrap_or_default()).unwrap()
     };
     // What it has to say of the team that it does not share would have come first.
     wait_until("it has said who is at home there", || entry("other.zed").contains("joined"));

@@ -143,7 +143,7 @@ fn a_member_that_moves_without_mail_costs_no_sync() {
     let (laptop, desk) = laptop_and_desk();
     let moves = |home: &str| {
         let home = Home::Machine(home.parse().unwrap());
-        let moved = Move { name: "bob", home, former: &[desk.name.clone()], leaves: None };
+        let moved = Move { name: "bob", home, former: std::slice::from_ref(&desk.name), leaves: None };
         let steps = ledger_steps(|| assert!(laptop.office.machines().set_home(&team(), &moved).unwrap()));
         steps.into_iter().filter(|step| *step == Step::Sync).count()
     };

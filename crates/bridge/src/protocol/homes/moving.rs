@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entries, Former, Homes, MemberKey, Remembered, Residence, Resident};
+use crate::envelope::{SharedMember, SharedTeam};
 use crate::house::Neighbour;
 use crate::name::Machine;
 
@@ -75,23 +76,25 @@ impl Homes {
     }
 }
 
+/// A member of a team as a machine announces it.
+pub(crate) fn announced_in<'a>(teams: &'a [SharedTeam], team: &str, name: &str) -> Option<&'a SharedMember> {
+    let teams = teams.iter().filter(|shared| shared.name == team);
+    teams.flat_map(|shared| &shared.members).find(|member| member.name == name)
+}
+
 /// Whether the home of a member announces it, and knew of this residence when it did: what it said before may be about another
 /// member of the name, or about one that it has lost since.
 fn has_it(key: &MemberKey, residence: &Residence, home: Option<&Neighbour>) -> bool {
-    let teams = home.into_iter().flat_map(|home| &home.teams).filter(|team| team.name == key.team);
-    teams
-        .flat_map(|team| &team.members)
-        .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch >= residence.epoch))
+    let announced = home.and_then(|home| announced_in(&home.teams, &key.team, &key.name));
+    announced.and_then(|member| member.epoch).is_some_and(|epoch| epoch >= residence.epoch)
 }
 
 /// Whether the home that a member comes from is there, and has not handed it over yet, as it said last.
 pub fn is_kept(key: &MemberKey, residence: &Residence, neighbours: &BTreeMap<Machine, Neighbour>) -> bool {
     let former = residence.former.last().and_then(|former| neighbours.get(&former.machine));
     let Some(former) = former.filter(|former| former.is_present) else { return false };
-    let teams = former.teams.iter().filter(|team| team.name == key.team);
-    teams
-        .flat_map(|team| &team.members)
-        .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch < residence.epoch))
+    let announced = announced_in(&former.teams, &key.team, &key.name);
+    announced.and_then(|member| member.epoch).is_some_and(|epoch| epoch < residence.epoch)
 }
 
 /// The homes that a member has left since the move of an epoch was done here. Each takeover puts the home that it ends behind the

@@ -58,9 +58,8 @@ pub fn merge(
     });
     if may_hold {
         // All of it: what this machine says of the hold is one word.
-        let whole = differences(&Task::parse(&entry_text)?, &to);
         kept.retain(|change| change.field() != Field::Hold);
-        kept.extend(whole.into_iter().filter(|change| change.field() == Field::Hold));
+        kept.extend(still.into_iter().filter(|change| change.field() == Field::Hold));
     }
     let text = edit(&entry_text, &kept)?;
     let task = Task::parse(&text)?;

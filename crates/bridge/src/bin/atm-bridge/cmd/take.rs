@@ -131,7 +131,8 @@ impl Take {
         let entry = residence::entry_of(&member);
         for _ in 0..ATTEMPTS {
             // One that cannot be checked here, since its key was replaced or is not trusted, holds nobody for ever.
-            let (value, revision) = bucket.last(&entry).await?.unwrap_or_default();
+            let found = bucket.standing(&entry).await?;
+            let (value, revision) = found.map(|found| (found.value, found.revision)).unwrap_or_default();
             let claimed = value.as_deref().and_then(residence::claimed_epoch).unwrap_or(0);
             if let Some(value) = &value {
                 let (slot, _) = residence::look_at(value, &member, me, &key, &trust);
@@ -155,8 +156,8 @@ impl Take {
                         Err(error @ NatsError::Refused { .. }) => return Err(error.into()),
                         // The answer may be lost, and not the question.
                         Err(error) => {
-                            let found = bucket.last(&entry).await.ok().flatten();
-                            if found.is_none_or(|(found, _)| found != Some(value)) {
+                            let found = bucket.get(&entry).await.ok().flatten();
+                            if found.is_none_or(|found| found.value != Some(value)) {
                                 let put = bucket.subject(&entry);
                                 return Err(NotTaken::Unknown { put, failure: error.into() });
                             }
