@@ -19,11 +19,17 @@ const LARGE: u64 = 1 << 20;
 /// The files of the log layout: three queues and a cursor.
 const MOST_FILES: usize = 4;
 
-/// What a mailbox's files looked like from outside.
+/// What files, such as a mailbox's, looked like from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
 
 impl Signature {
+    /// Of these files, or folders; none of them has to be there.
+    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
+        let look = |path: P| fs::metadata(path).ok().as_ref().map(Self::part);
+        Self(paths.into_iter().map(look).collect())
+    }
+
     fn part(file: &Metadata) -> (u64, u64, i64, i64) {
         (file.ino(), file.len(), file.mtime(), file.mtime_nsec())
     }
@@ -73,8 +79,7 @@ impl Mailbox {
         {
             return Signature(vec![Some(Signature::part(&array))]);
         }
-        let look = |path: PathBuf| fs::metadata(path).ok().as_ref().map(Signature::part);
-        Signature(self.files().into_iter().map(look).collect())
+        Signature::of(self.files())
     }
 
     /// The same, unless the files are so young that their next change might not show in it.

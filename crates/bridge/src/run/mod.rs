@@ -56,6 +56,8 @@ pub struct Plan {
     pub files: Files,
     /// The files of the teams' tasks.
     pub tasks: Mutex<Option<OfficeFiles>>,
+    /// Whether anything is under way.
+    pub busy: watch::Receiver<bool>,
 }
 
 /// What the tasks share.
@@ -149,10 +151,11 @@ pub(crate) fn steady_now() -> Stamp {
     START.0.saturating_add(START.1.elapsed())
 }
 
-/// How often the server is asked for the stream.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// Every fifth time it is asked as well whether anything waits for this machine.
-const CATCH_UP: u32 = 5;
+/// How often the server is asked for the stream: while anything is under way, or it could not be asked; and at rest, when the
+/// connection tells of most that happens to it.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
+/// Not sooner again it is asked as well whether anything waits for this machine: at every look at rest.
+const CATCH_UP_EVERY: Duration = Duration::from_secs(9);
 
 /// Runs the bridge until `stop` says so.
 pub async fn run(
@@ -208,22 +211,22 @@ async fn pass_on(mut words: mpsc::UnboundedReceiver<Word>, engine: Handle, up: A
 
 /// Asks for the stream now and then, and whenever the connection is back.
 async fn follow_stream(shared: Shared, up: Arc<Notify>, renew: watch::Sender<u64>) {
-    let mut looks = 0_u32;
-    let mut look = tokio::time::interval(LOOK_EVERY);
-    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut busy = shared.plan.busy.clone();
+    let (mut looked, mut caught_up): (Option<(Instant, bool)>, Instant) = (None, Instant::now());
     loop {
+        let is_busy = *busy.borrow_and_update();
+        let every = |is_there: bool| if is_busy || !is_there { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
+        let due = looked.map_or_else(Instant::now, |(at, is_there)| at + every(is_there));
         tokio::select! {
-            () = up.notified() => {
-                renew.send_modify(|times| *times += 1);
-                let _ = look_at_stream(&shared, &renew).await;
-            }
-            _ = look.tick() => {
-                let view = look_at_stream(&shared, &renew).await;
-                looks = looks.wrapping_add(1);
-                if let Some(view) = view.filter(|_| looks.is_multiple_of(CATCH_UP)) {
-                    catch_up(&shared, &view).await;
-                }
-            }
+            () = up.notified() => renew.send_modify(|times| *times += 1),
+            () = tokio::time::sleep_until(due.into()) => {}
+            Ok(()) = busy.changed() => continue,
+        }
+        let view = look_at_stream(&shared, &renew).await;
+        looked = Some((Instant::now(), view.is_some()));
+        if let Some(view) = view.filter(|_| caught_up.elapsed() >= CATCH_UP_EVERY) {
+            catch_up(&shared, &view).await;
+            caught_up = Instant::now();
         }
     }
 }

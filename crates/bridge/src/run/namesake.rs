@@ -37,16 +37,22 @@ impl Namesakes {
         }
     }
 
-    /// A word under this machine's name was heard, in one of the buckets; the time in it, if this machine's key has signed it. Says
-    /// whether it is another bridge's.
-    pub(crate) fn hear(&mut self, word: &[u8], said_at: Option<Stamp>, stays: bool, now: Instant) -> bool {
+    /// A word under this machine's name was heard, in one of the buckets. Says whether it is another bridge's. The time in it, if this
+    /// machine's key has signed it, is asked for only if this process did not say it.
+    pub(crate) fn hear(
+        &mut self,
+        word: &[u8],
+        said_at: impl FnOnce() -> Option<Stamp>,
+        stays: bool,
+        now: Instant,
+    ) -> bool {
         let is_heard = &mut self.is_heard[usize::from(stays)];
         if self.said[usize::from(stays)].contains(&digest(word)) {
             *is_heard = true;
             return false;
         }
         // One of the process before this one may have been under way.
-        let is_former = said_at.zip(self.first).is_some_and(|(said, first)| said < first);
+        let is_former = said_at().zip(self.first).is_some_and(|(said, first)| said < first);
         let is_another = *is_heard && !is_former;
         if is_another {
             self.heard_at = Some(now);
@@ -80,12 +86,12 @@ mod tests {
     #[test]
     fn what_stood_there_before_and_what_this_process_says_is_nobody_elses() {
         let (mut names, now) = (Namesakes::default(), Instant::now());
-        assert!(!names.hear(b"of another key, long ago", None, true, now));
+        assert!(!names.hear(b"of another key, long ago", || None, true, now));
         names.say(b"one", at(10), true);
-        assert!(!names.hear(b"of the process before", Some(at(9)), true, now));
-        assert!(!names.hear(b"one", Some(at(10)), true, now));
-        assert!(!names.hear(b"of the process before, late", Some(at(9)), true, now));
-        assert!(!names.hear(b"of another key, in the other bucket", None, false, now));
+        assert!(!names.hear(b"of the process before", || Some(at(9)), true, now));
+        assert!(!names.hear(b"one", || Some(at(10)), true, now));
+        assert!(!names.hear(b"of the process before, late", || Some(at(9)), true, now));
+        assert!(!names.hear(b"of another key, in the other bucket", || None, false, now));
         assert!(!names.is_there(now));
     }
 
@@ -94,11 +100,11 @@ mod tests {
     fn a_word_that_stays_is_known_however_many_heartbeats_came_since() {
         let (mut names, now) = (Namesakes::default(), Instant::now());
         names.say(b"here I am", at(10), true);
-        assert!(!names.hear(b"here I am", Some(at(10)), true, now));
+        assert!(!names.hear(b"here I am", || Some(at(10)), true, now));
         for beat in 0..10_000_u32 {
             names.say(&beat.to_be_bytes(), at(11), false);
         }
-        assert!(!names.hear(b"here I am", Some(at(10)), true, now));
+        assert!(!names.hear(b"here I am", || Some(at(10)), true, now));
     }
 
     #[test]
@@ -106,8 +112,8 @@ mod tests {
         for said_at in [None, Some(at(11))] {
             let (mut names, now) = (Namesakes::default(), Instant::now());
             names.say(b"one", at(10), false);
-            names.hear(b"one", Some(at(10)), false, now);
-            assert!(names.hear(b"two", said_at, false, now));
+            names.hear(b"one", || Some(at(10)), false, now);
+            assert!(names.hear(b"two", || said_at, false, now));
             assert!(names.is_there(now) && names.is_there(now + SILENCE / 2));
             assert!(!names.is_there(now + SILENCE));
         }

@@ -152,9 +152,11 @@ async fn follow(shared: &Shared, stays: bool) -> Result<(), NatsError> {
 fn hear(shared: &Shared, entry: &Entry, stays: bool) {
     let me = &shared.plan.me;
     if entry.key == me.machine.as_str() {
-        let own = Own(&me.machine, shared.plan.key.verifying_key());
-        let checked = codec::check(&entry.value, &own, &me.realm, &me.machine);
-        let said_at = checked.ok().map(|checked| checked.header.at);
+        let said_at = || {
+            let own = Own(&me.machine, shared.plan.key.verifying_key());
+            let checked = codec::check(&entry.value, &own, &me.realm, &me.machine);
+            checked.ok().map(|checked| checked.header.at)
+        };
         if shared.namesakes().hear(&entry.value, said_at, stays, Instant::now()) {
             shared.engine.send(Input::Namesake);
         }

@@ -189,12 +189,18 @@ impl Status {
         let _ = replace_own(&files.status(), &(text + "\n"));
     }
 
-    pub(crate) fn set_stream(&mut self, view: Option<&StreamView>) {
-        self.stream =
-            view.map(|view| StreamStatus { made: view.stream.clone(), first: view.first, last: view.last });
-        if view.is_some() {
-            self.connected = true;
-        }
+    /// Says whether that is news.
+    pub(crate) fn set_stream(&mut self, view: Option<&StreamView>) -> bool {
+        let status = |view: &StreamView| StreamStatus {
+            made: view.stream.clone(),
+            first: view.first,
+            last: view.last,
+        };
+        let stream = view.map(status);
+        let connected = self.connected || view.is_some();
+        let is_news = stream != self.stream || connected != self.connected;
+        (self.stream, self.connected) = (stream, connected);
+        is_news
     }
 
     /// The smallest difference that was seen is the clocks': the rest is the way.
@@ -237,13 +243,17 @@ impl Status {
     pub(crate) fn set_machines(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) {
         let status = |neighbour: &Neighbour| MachineStatus {
             present: neighbour.is_present,
-            // To the second: a heartbeat alone is no news to write down.
-            seen_at: Stamp::from_millis(neighbour.seen_at.as_millis() / 10_000 * 10_000),
+            seen_at: if neighbour.is_present { to_the_minute(neighbour.seen_at) } else { neighbour.seen_at },
             members: neighbour.teams.iter().map(|team| team.members.len()).sum(),
         };
         self.machines =
             neighbours.iter().map(|(name, neighbour)| (name.clone(), status(neighbour))).collect();
     }
+}
+
+/// A heartbeat alone is no news to write down.
+pub(super) fn to_the_minute(at: Stamp) -> Stamp {
+    Stamp::from_millis(at.as_millis() / 60_000 * 60_000)
 }
 
 #[cfg(test)]

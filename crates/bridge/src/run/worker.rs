@@ -68,6 +68,8 @@ pub struct Worker {
     due: Due,
     /// Where members are at home, for the thread of the tasks.
     residences: watch::Sender<Residences>,
+    /// Whether anything is under way.
+    busy: watch::Sender<bool>,
 }
 
 /// When each thing is done next.
@@ -123,12 +125,18 @@ impl Worker {
                 members_from: start,
             },
             residences,
+            busy: watch::Sender::new(true),
         }
     }
 
     /// Where members are at home, as it changes.
     pub fn residences(&self) -> watch::Receiver<Residences> {
         self.residences.subscribe()
+    }
+
+    /// Whether anything is under way, as it changes.
+    pub fn busy(&self) -> watch::Receiver<bool> {
+        self.busy.subscribe()
     }
 
     /// Works until it is told to stop.
@@ -141,22 +149,28 @@ impl Worker {
                 Ok(input) => Some(input),
                 Err(RecvTimeoutError::Timeout) => None,
             };
+            let mut is_news = false;
             if let Some(input) = input {
-                self.is_unsaved = true;
-                self.take(input);
+                is_news = self.take(input);
                 // What else is there costs one look at the ledger less.
                 while let Ok(input) = self.inputs.try_recv() {
                     if matches!(input, Input::Stop) {
                         self.save();
                         return;
                     }
-                    self.take(input);
+                    is_news |= self.take(input);
                 }
             }
             // What is new goes first: clients' files are looked at for a while.
-            self.poll();
-            self.tend();
-            self.poll();
+            if is_news || !self.engine.is_at_rest() {
+                self.poll();
+            }
+            if self.tend() {
+                self.poll();
+                self.is_unsaved = true;
+            }
+            let is_busy = self.under_way > 0 || !self.engine.is_at_rest();
+            self.busy.send_if_modified(|busy| std::mem::replace(busy, is_busy) != is_busy);
             let start = Instant::now();
             if self.is_unsaved && start >= self.due.save {
                 self.save();
@@ -185,7 +199,18 @@ impl Worker {
         self.is_unsaved = true;
     }
 
-    fn take(&mut self, input: Input) {
+    /// Says whether it was news: what changes nothing is nothing to look at the ledger for, nor to save.
+    fn take(&mut self, input: Input) -> bool {
+        let is_news = match &input {
+            Input::Stream(stream) => self.status.set_stream(stream.as_ref()),
+            _ => true,
+        };
+        self.is_unsaved |= is_news;
+        self.act_on(input);
+        is_news
+    }
+
+    fn act_on(&mut self, input: Input) {
         match input {
             Input::Arrived(envelopes, answer) => {
                 let (verdicts, posts) = self.engine.receive(envelopes, steady_now());
@@ -202,10 +227,7 @@ impl Worker {
                 self.under_way = self.under_way.saturating_sub(1);
                 self.engine.published(&ticket, position, steady_now());
             }
-            Input::Stream(stream) => {
-                self.status.set_stream(stream.as_ref());
-                self.engine.set_stream(stream);
-            }
+            Input::Stream(stream) => self.engine.set_stream(stream),
             Input::Connected(is_up) => {
                 self.status.connected = is_up;
                 if !is_up {
@@ -236,14 +258,16 @@ impl Worker {
         }
     }
 
-    /// What happens by the clock: clients' files, who is at home, who is away.
-    fn tend(&mut self) {
+    /// What happens by the clock: clients' files, who is at home, who is away. Says whether anything was due.
+    fn tend(&mut self) -> bool {
         let start = Instant::now();
-        if start >= self.due.look {
+        let is_look = start >= self.due.look;
+        if is_look {
             self.due.look = start + self.look_every;
             self.engine.wake();
         }
-        if start >= self.due.collect {
+        let is_collect = start >= self.due.collect;
+        if is_collect {
             self.due.collect = start + self.look_every;
             self.due.collect_from = start + COLLECT_APART;
             match self.engine.local().collect() {
@@ -264,7 +288,8 @@ impl Worker {
             self.announce();
             self.note_absent();
         }
-        if self.knows_all && (is_time || self.places_again) {
+        let is_place = self.knows_all && (is_time || self.places_again);
+        if is_place {
             self.places_again = false;
             match self.engine.local().place(&self.neighbours) {
                 Ok(true) => {
@@ -278,6 +303,7 @@ impl Worker {
                 self.put_homes();
             }
         }
+        is_look || is_collect || is_time || is_place
     }
 
     fn announce(&mut self) {

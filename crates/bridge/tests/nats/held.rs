@@ -59,6 +59,7 @@ fn a_machine_that_lost_its_key_has_its_members_again() {
         hub.trust(other, &[]);
     }
     hub.start();
+    wait_until("it is known again whom hub has", || laptop.machine_of("bob") == "hub");
     arrives(&laptop, &hub, "after the loss");
     // And it can be moved.
     take(&desk, "bob");

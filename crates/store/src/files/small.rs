@@ -24,7 +24,9 @@ pub fn read_small(path: &Path, most: u64) -> Result<Option<SmallFile>, StoreErro
         return Err(StoreError::bad(path, "is not a regular file"));
     }
     let Some((file, metadata)) = open(path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
+    // With room for the end: it is read at once.
+    let size = usize::try_from(metadata.len().min(most)).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(size.saturating_add(1));
     if metadata.len() <= most {
         file.take(most + 1).read_to_end(&mut bytes).doing("read", path)?;
     }

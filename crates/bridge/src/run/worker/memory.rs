@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use atm_store::files::{read_small, replace_own};
-use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Worker, now};
@@ -13,6 +12,7 @@ use crate::house::Neighbour;
 use crate::name::Machine;
 use crate::protocol::homes::{Homes, Memory as HomesMemory};
 use crate::run::presence::said_at_to_remember;
+use crate::run::status::to_the_minute;
 
 /// The largest memory that is read.
 const LARGEST_MEMORY: u64 = 256 << 20;
@@ -34,7 +34,7 @@ impl Worker {
         for neighbour in neighbours.values_mut() {
             // A heartbeat alone is nothing to remember.
             neighbour.is_present = false;
-            neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+            neighbour.seen_at = to_the_minute(neighbour.seen_at);
             neighbour.beat_at = None;
             neighbour.said_at = said_at_to_remember(neighbour.said_at, now());
         }

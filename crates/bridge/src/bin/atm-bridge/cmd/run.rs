@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use atm_bridge::engine::Identity;
-use atm_bridge::files::Files;
 use atm_bridge::house::House;
 use atm_bridge::nats::connect::without_password;
 use atm_bridge::nats::setup::Limits;
@@ -15,6 +14,7 @@ use atm_bridge::run::worker::{Handle, Input, Worker};
 use atm_bridge::run::{self, Plan};
 use atm_bridge::tasks::files::OfficeFiles;
 use atm_bridge::trust::Trust;
+use atm_store::Signature;
 use atm_store::watch::{FolderWatch, Stop};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -49,8 +49,8 @@ pub(crate) struct Run {
     supervised: bool,
 }
 
-/// How often changed trust is noticed, at the latest.
-const TRUST_LOOK: Duration = Duration::from_secs(2);
+/// How often changed trust is noticed, at the latest: files are looked at as often by the watch.
+const TRUST_LOOK: Duration = Duration::from_secs(3);
 
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
@@ -78,15 +78,18 @@ impl Run {
         let mut watched = house.watched()?;
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
+        let busy = worker.busy();
         let tasks = OfficeFiles::new(apart, shares, machine.clone(), files.clone(), worker.residences());
         let socket = tasks.socket();
         engine.send(Input::Trust(Box::new(trusted.clone())));
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
+        let (trust_sender, trust) = watch::channel(trusted);
+        let followed = FollowedTrust { file: files.trust(), known: trust_sender, seen: None };
         let (quiet, watching) = (Stop::default(), engine.clone());
         let folders = quiet.clone();
         let waker = thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || wake_on_changes(watched, &folders, &watching))?;
+            .spawn(move || wake_on_changes(watched, &folders, &watching, followed))?;
         let plan = Plan {
             me,
             key,
@@ -95,13 +98,12 @@ impl Run {
             seals: !self.no_seal && context.settings.seal.unwrap_or(true),
             files: files.clone(),
             tasks: Mutex::new(Some(tasks)),
+            busy,
         };
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
         let ended: Result<(), Failure> =
             tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-                let (trust_sender, trust) = watch::channel(trusted);
                 let (stop_sender, stop) = watch::channel(false);
-                tokio::spawn(follow_trust(files, trust_sender, engine.clone()));
                 let supervisor = self.supervised.then(end_of_input).transpose()?;
                 tokio::spawn(async move {
                     tokio::select! {
@@ -122,23 +124,37 @@ impl Run {
     }
 }
 
-/// Files changed: the engine looks.
-fn wake_on_changes(folders: Vec<PathBuf>, stop: &Stop, engine: &Handle) {
+/// Files changed: the engine looks. Trust that was changed by `atm bridge trust`, which rings the bell, holds from then on.
+fn wake_on_changes(folders: Vec<PathBuf>, stop: &Stop, engine: &Handle, mut trust: FollowedTrust) {
     let mut watch = FolderWatch::until(folders, stop);
     while !watch.is_over() {
-        watch.wait_for_change(None);
-        engine.send(Input::Wake);
+        if watch.wait_for_change(Some(Instant::now() + TRUST_LOOK)) {
+            engine.send(Input::Wake);
+        }
+        trust.look(engine);
     }
 }
 
-/// Trust that was changed by `atm bridge trust` holds from the next look on.
-async fn follow_trust(files: Files, trust: watch::Sender<Trust>, engine: Handle) {
-    loop {
-        tokio::time::sleep(TRUST_LOOK).await;
-        match Trust::load(&files.trust()) {
-            Ok(changed) if changed != *trust.borrow() => {
+/// The file of trust, as it was read last.
+struct FollowedTrust {
+    file: PathBuf,
+    known: watch::Sender<Trust>,
+    seen: Option<Signature>,
+}
+
+impl FollowedTrust {
+    /// Reads the file if it may have changed.
+    fn look(&mut self, engine: &Handle) {
+        let (now, look) = (SystemTime::now(), Signature::of([&self.file]));
+        if self.seen.as_ref() == Some(&look) {
+            return;
+        }
+        let loaded = Trust::load(&self.file);
+        self.seen = Some(look).filter(|look| loaded.is_ok() && look.is_settled(now));
+        match loaded {
+            Ok(changed) if changed != *self.known.borrow() => {
                 engine.send(Input::Trust(Box::new(changed.clone())));
-                let _ = trust.send(changed);
+                let _ = self.known.send(changed);
             }
             Ok(_) => {}
             // What was trusted before stays trusted: an unreadable file says nothing.

@@ -2,6 +2,7 @@
 
 use atm_bridge::keys;
 use atm_bridge::name::Machine;
+use atm_store::{Bell, State};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -55,6 +56,10 @@ impl Trust {
             None => Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
                 .hint("`atm bridge machines` lists those that are")),
         })?;
+        if changed {
+            // A bridge that runs here hears of it at once. Without a bell, it looks a little later.
+            let _ = Bell::of(&State::new(&context.state)).ring();
+        }
         if context.json {
             let trusted = !self.remove;
             output::json(&serde_json::json!({
