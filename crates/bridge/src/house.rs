@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use atm_office::machines::Refusal;
+use atm_office::machines::{Quiet, Refusal};
 use atm_office::office::USER;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
@@ -87,6 +87,7 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
+    quiet: HashMap<TeamName, Quiet>,
     handovers: Handovers,
     /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
     stuck: HashSet<(TeamName, String)>,
@@ -125,6 +126,7 @@ impl House {
             as_lead: HashSet::new(),
             leads: HashMap::new(),
             following,
+            quiet: HashMap::new(),
             handovers: Handovers::default(),
             stuck: HashSet::new(),
             me,
@@ -165,7 +167,8 @@ impl House {
     pub fn collect(&mut self) -> Result<usize, OfficeError> {
         let (mut count, mut failed) = (0, None);
         for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
-            match self.office.machines().collect(&share.local) {
+            let quiet = self.quiet.entry(share.local.clone()).or_default();
+            match self.office.machines().collect_changed(&share.local, quiet) {
                 Ok(collected) => count += collected,
                 // One team's trouble is not another one's.
                 Err(error) => {

@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use atm_ledger::{Acceptance, Evidence, InboxKey, Recorded, SentOn, Stage};
-use atm_store::{Mailbox, Receipt, StoreError};
+use atm_store::paths::array_inbox;
+use atm_store::{Mailbox, Receipt, Signature, StoreError};
 use atm_wire::message::{Delivery, Ours};
 use atm_wire::team::TeamConfig;
 use atm_wire::{Draft, MachineName, MemberName, Message, Stamp, TeamName, metadata};
@@ -29,6 +31,17 @@ struct Reader {
     machine: MachineName,
     /// The name means nobody now, and meant a member of that machine before.
     is_former: bool,
+}
+
+/// What a team's files looked like when there was nothing to collect, if that is known.
+#[derive(Debug, Default)]
+pub struct Quiet(Option<Signature>);
+
+impl Quiet {
+    /// Whether that is known.
+    pub fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
 }
 
 /// An inbox that was read, with what has to leave it.
@@ -57,8 +70,37 @@ impl Machines<'_> {
     /// Brings what clients wrote for members of other machines into the log, and takes it out of the files. Says how many
     /// letters are new. An inbox that cannot be read or written keeps no other one waiting; the first error is said then.
     pub fn collect(&self, team: &TeamName) -> Result<usize, OfficeError> {
+        self.collect_all(team).map(|(accepted, _)| accepted)
+    }
+
+    /// The same, unless the team's files look as they did when there was nothing to collect.
+    pub fn collect_changed(&self, team: &TeamName, quiet: &mut Quiet) -> Result<usize, OfficeError> {
+        let (now, look) = (SystemTime::now(), self.look_of(team));
+        if look.is_some() && look == quiet.0 {
+            return Ok(0);
+        }
+        quiet.0 = None;
+        let (accepted, has_unread) = self.collect_all(team)?;
+        quiet.0 = look.filter(|look| !has_unread && look.is_settled(now));
+        Ok(accepted)
+    }
+
+    /// What everything that is read here looks like, if all mail is in arrays.
+    fn look_of(&self, team: &TeamName) -> Option<Signature> {
+        let folder = self.office.root().team(team);
+        if folder.join("members").is_dir() {
+            return None;
+        }
+        let own = [folder.join("config.json"), folder.join("inboxes"), self.office.table_file()];
+        let inboxes = self.office.inbox_names(team).into_iter().map(|name| array_inbox(&folder, &name));
+        Some(Signature::of(own.into_iter().chain(inboxes)))
+    }
+
+    /// Says as well whether anything is unread, whoever may take it.
+    fn collect_all(&self, team: &TeamName) -> Result<(usize, bool), OfficeError> {
         let (mut found, mut failed) = (Vec::new(), None);
-        for Reader { name, machine, is_former } in self.read_here(team)? {
+        let (readers, mut has_unread) = self.read_here(team)?;
+        for Reader { name, machine, is_former } in readers {
             let mailbox = self.office.mailbox(team, &name);
             // Of a file that is broken, or just being written, what is whole is collected: nobody else mends it here.
             let listing = match mailbox.list() {
@@ -71,6 +113,7 @@ impl Machines<'_> {
             let inbox = self.office.inbox_key(team, &name);
             let mut messages = Vec::new();
             for message in listing.messages.into_iter().filter(|message| !message.read) {
+                has_unread = true;
                 if self.may_leave(&inbox, &message, is_former)? {
                     messages.push(message);
                 }
@@ -85,7 +128,7 @@ impl Machines<'_> {
                 failed.get_or_insert(error);
             }
         }
-        failed.map_or(Ok(accepted), |error| Err(error.into()))
+        failed.map_or(Ok((accepted, has_unread)), |error| Err(error.into()))
     }
 
     /// The folders in which that mail comes.
@@ -94,8 +137,8 @@ impl Machines<'_> {
     }
 
     /// Everybody whose inbox a bridge reads here: the members of other machines, their users, names that meant one before, and
-    /// those outside of the team who wrote to it.
-    fn read_here(&self, team: &TeamName) -> Result<Vec<Reader>, OfficeError> {
+    /// those outside of the team who wrote to it. Says as well whether those have unread mail.
+    fn read_here(&self, team: &TeamName) -> Result<(Vec<Reader>, bool), OfficeError> {
         let config = self.office.folder(team)?.load()?;
         let table = self.office.table(team);
         let marked =
@@ -115,22 +158,23 @@ impl Machines<'_> {
         let machines: BTreeSet<&MachineName> =
             all.iter().map(|(_, machine)| *machine).chain(table.gone().map(|(_, machine)| machine)).collect();
         let outsiders = self.answered_outsiders(team, &config, &machines, &readers)?;
-        readers.extend(outsiders);
+        let has_unread = outsiders.is_some();
+        readers.extend(outsiders.into_iter().flatten());
         readers.sort();
         readers.dedup();
-        Ok(readers)
+        Ok((readers, has_unread))
     }
 
     /// Those outside of the team, on other machines, whom a client has written to: it knows their names from their mail and makes a
     /// file for them, which no member has. Such a file is only looked at if its name ends as a machine's. If it has anything unread, the
-    /// log is asked who has that name: a client writes a dot as a hyphen.
+    /// log is asked who has that name: a client writes a dot as a hyphen. Nothing: no such file has anything unread.
     fn answered_outsiders(
         &self,
         team: &TeamName,
         config: &TeamConfig,
         machines: &BTreeSet<&MachineName>,
         readers: &[Reader],
-    ) -> Result<Vec<Reader>, OfficeError> {
+    ) -> Result<Option<Vec<Reader>>, OfficeError> {
         let members = config.members.iter().filter_map(|member| member.checked_name().ok());
         let known: HashSet<String> = members
             .chain(readers.iter().map(|reader| reader.name.clone()))
@@ -145,7 +189,7 @@ impl Machines<'_> {
             .map(|(stem, _)| stem)
             .collect();
         if files.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let root = self.office.root_key();
         let senders = self.office.books.with(|ledger| ledger.dotted_senders(&root, team.as_str()))?;
@@ -160,7 +204,7 @@ impl Machines<'_> {
             }
         }
         // Where two have one file, nobody can tell whom it is for.
-        Ok(found.into_values().filter(|readers| readers.len() == 1).flatten().collect())
+        Ok(Some(found.into_values().filter(|readers| readers.len() == 1).flatten().collect()))
     }
 
     /// Whether an inbox has anything to collect, as far as it can be read.

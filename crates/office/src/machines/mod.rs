@@ -25,6 +25,7 @@ use atm_store::{Bell, Serving};
 use atm_wire::MachineName;
 
 pub use atm_ledger::{Evidence, Stage};
+pub use collect::Quiet;
 pub use incoming::{Incoming, TakenIn};
 pub use members::{LocalMember, Placed};
 pub use moves::Move;

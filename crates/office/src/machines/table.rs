@@ -2,6 +2,7 @@
 //! `config.json`; here is what does not belong there.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use atm_store::Memo;
@@ -206,6 +207,11 @@ impl Office {
             }
             Ok((Some(serde_json::to_string(&tables).unwrap_or_default()), ()))
         })
+    }
+
+    /// The file of all this.
+    pub(super) fn table_file(&self) -> PathBuf {
+        self.machines_memo().path().to_owned()
     }
 
     fn machines_memo(&self) -> Memo {

@@ -1,11 +1,13 @@
 //! What clients write into the inboxes of other machines' members.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
-use atm_office::machines::Stage;
+use atm_office::machines::{Quiet, Stage};
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
+use atm_support::wait_until;
 use serde_json::json;
 
 use crate::world::{Machine, carry, introduce, laptop_and_desk, ledger_steps, name, team};
@@ -40,6 +42,57 @@ fn a_clients_own_mail_goes_to_the_other_machine_as_from_its_sender() {
     assert_eq!(desk.texts("bob"), ["by my own tool", "and again"]);
     assert_eq!((mail[0].from.as_str(), mail[0].summary.as_deref()), ("team-lead.laptop", Some("s")));
     assert_eq!(laptop.stage(&mail[0].id), Stage::Written);
+}
+
+/// Makes a file look from outside as if it had been written long ago.
+fn age(machine: &Machine, member: &str) {
+    let file = fs::File::options().write(true).open(machine.file(&format!("inboxes/{member}.json"))).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+}
+
+/// Waits until the next change of any file shows in its time.
+fn settle(machine: &Machine, quiet: &mut Quiet) {
+    wait_until("nothing is young any more", || {
+        let collected = machine.office.machines().collect_changed(&team(), quiet).unwrap();
+        assert_eq!(collected, 0);
+        quiet.is_known()
+    });
+}
+
+#[test]
+fn files_that_look_as_they_did_when_nothing_was_unread_are_not_read_again() {
+    let (laptop, _desk) = laptop_and_desk();
+    let mut quiet = Quiet::default();
+    let written = serde_json::to_string_pretty(&[native("new", true)]).unwrap();
+    // As long as what comes later, and with nothing in it.
+    fs::write(laptop.file("inboxes/bob.json"), format!("[{}]", " ".repeat(written.len() - 2))).unwrap();
+    age(&laptop, "bob");
+    settle(&laptop, &mut quiet);
+    // In place, as some clients write; the time is put back.
+    write(&laptop, "bob", &[native("new", true)]);
+    age(&laptop, "bob");
+    assert_eq!(laptop.office.machines().collect_changed(&team(), &mut quiet).unwrap(), 0, "it was not read");
+    // Any change of a time, of any of the files, and all are.
+    write(&laptop, "bob", &[native("new", true)]);
+    assert_eq!(laptop.office.machines().collect_changed(&team(), &mut quiet).unwrap(), 1);
+}
+
+#[test]
+fn a_change_of_any_file_opens_all_of_them() {
+    let (laptop, desk) = laptop_and_desk();
+    let mut quiet = Quiet::default();
+    let collect = |quiet: &mut Quiet| laptop.office.machines().collect_changed(&team(), quiet).unwrap();
+    settle(&laptop, &mut quiet);
+    // The file of somebody whom nobody here knows of yet, and who is announced later.
+    write(&laptop, "eve", &[native("early", true)]);
+    assert_eq!(collect(&mut quiet), 0);
+    settle(&laptop, &mut quiet);
+    desk.office.add_member(&team(), &MemberPlan::new("eve")).unwrap();
+    introduce(&[&laptop, &desk]);
+    assert_eq!(collect(&mut quiet), 1);
+    settle(&laptop, &mut quiet);
+    write(&laptop, "user-desk", &[native("for its user", true)]);
+    assert_eq!(collect(&mut quiet), 1);
 }
 
 #[test]
