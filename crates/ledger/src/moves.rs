@@ -3,6 +3,9 @@
 //! A letter that is sent on is accepted again: its new event has the new home, and its number is that of the log's end, so that
 //! letters that are sent on together keep their order among each other. What the former home told before stays on record.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use rusqlite::params;
 
 use crate::arrivals::{stop_waiting, wait, waiting_numbers};
@@ -134,18 +137,26 @@ impl Ledger {
                     return Ok(false);
                 }
             }
-            for letter in letters.iter().filter(|letter| letter.was_waiting) {
-                let key = letter.message.inbox.key(log)?;
-                let waits = key.map(|key| waiting_numbers(log, key)).transpose()?;
-                if waits.is_none_or(|waits| !waits.contains_key(letter.message.id.as_str())) {
-                    return Ok(false);
+            let mut waiting = HashMap::new();
+            for letter in letters {
+                let inbox = &letter.message.inbox;
+                if let Entry::Vacant(vacant) = waiting.entry(inbox)
+                    && let Some(key) = inbox.key(log)?
+                {
+                    vacant.insert(waiting_numbers(log, key)?);
                 }
+            }
+            let number_of = |letter: &SentOn| {
+                waiting.get(&letter.message.inbox)?.get(letter.message.id.as_str()).copied()
+            };
+            if letters.iter().any(|letter| letter.was_waiting && number_of(letter).is_none()) {
+                return Ok(false);
             }
             for letter in letters {
                 let (from, id) = (&letter.message.inbox, letter.message.id.as_str());
                 let Some(key) = from.key(log)? else { continue };
-                if let Some(number) = waiting_numbers(log, key)?.get(id) {
-                    stop_waiting(log, *number)?;
+                if let Some(number) = number_of(letter) {
+                    stop_waiting(log, number)?;
                 }
                 let there = Key { member: &letter.name, ..key };
                 if from.name != letter.name {

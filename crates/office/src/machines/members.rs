@@ -1,5 +1,6 @@
 //! Members of other machines, as they stand in a team here.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use atm_wire::team::RemoteEntry;
@@ -67,17 +68,11 @@ impl Machines<'_> {
         let entries: Vec<RemoteEntry<'_>> = placed
             .iter()
             .enumerate()
-            .map(|(turn, (name, member))| RemoteEntry {
-                name,
-                agent_id: format!("{name}@{team}"),
-                machine: &member.machine,
-                color: Color::in_turn(turn),
-                joined_at: office.now(),
-            })
+            .map(|(turn, (name, member))| self.entry_of(team, name, &member.machine, turn))
             .collect();
         // The table first: an entry without one is of a machine that nobody has heard of.
         let rows = placed.iter().map(|(name, member)| (name.to_string(), member.clone()));
-        office.set_table(team, Table::new(rows, office.table(team), |name| local.contains(&name)))?;
+        office.set_table(team, Table::new(rows, table, |name| local.contains(&name)))?;
         let changed = folder.mirror(&entries)?;
         for (name, _) in &placed {
             let mailbox = office.mailbox(team, name);
@@ -90,6 +85,23 @@ impl Machines<'_> {
             office.mailbox(team, &name).remove_if_empty()?;
         }
         Ok(Placed { added: changed.added, removed: changed.removed, refused })
+    }
+
+    /// The entry in a team's configuration of a member of another machine; the how many-th gives its colour.
+    pub(super) fn entry_of<'a>(
+        &self,
+        team: &TeamName,
+        name: &'a MemberName,
+        machine: &'a MachineName,
+        turn: usize,
+    ) -> RemoteEntry<'a> {
+        RemoteEntry {
+            name,
+            agent_id: format!("{name}@{team}"),
+            machine,
+            color: Color::in_turn(turn),
+            joined_at: self.office.now(),
+        }
     }
 
     /// Takes all members of other machines out of a team. Mail that waits for them goes on waiting.
@@ -133,11 +145,23 @@ impl Machines<'_> {
 
     /// Where the home of a name is.
     pub fn home(&self, team: &TeamName, name: &str) -> Result<Home, OfficeError> {
+        self.home_by(team, name, || self.office.table(team))
+    }
+
+    /// The same where the table may have been read already.
+    pub(super) fn home_by<T: Borrow<Table>>(
+        &self,
+        team: &TeamName,
+        name: &str,
+        table: impl FnOnce() -> T,
+    ) -> Result<Home, OfficeError> {
         let config = self.office.folder(team)?.load()?;
-        let machine: Option<MachineName> = config.machine_of(name).cloned();
-        let known =
-            || self.office.table(team).machine_of(name).cloned().filter(|_| config.member(name).is_none());
-        Ok(machine.or_else(known).map_or(Home::Here, Home::Machine))
+        let machine: Option<MachineName> = match (config.machine_of(name), config.member(name)) {
+            (Some(machine), _) => Some(machine.clone()),
+            (None, Some(_)) => None,
+            (None, None) => table().borrow().machine_of(name).cloned(),
+        };
+        Ok(machine.map_or(Home::Here, Home::Machine))
     }
 
     /// Whether mail for a name must not be written into its file here now. Of a member that has left, it goes to its new home, in the
@@ -147,7 +171,7 @@ impl Machines<'_> {
         if table.is_empty() {
             return false;
         }
-        match self.home(team, name) {
+        match self.home_by(team, name, || &table) {
             Ok(Home::Here) => table.is_arriving(name, self.office.now()),
             Ok(Home::Machine(_)) => true,
             Err(_) => false,

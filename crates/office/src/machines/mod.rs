@@ -3,8 +3,9 @@
 //! Each member has a *home*, the machine that alone judges its inbox and runs its chores. Members of other machines stand in
 //! `config.json` here as entries of ours (`members`). Mail for one of them is accepted and waits in the log: nobody writes
 //! it into a file here, a bridge carries it (`outgoing`), its home takes it in once (`incoming`), and what becomes of it
-//! there comes home as receipts (`receipts`). Who is not of the team is carried within it, too (`outsiders`). What a client here writes into the inbox of such a member is collected into
-//! the log (`collect`). The mail of a member that moves is sent on (`moves`). Nothing of this knows a network.
+//! there comes home as receipts (`receipts`). Who is not of the team is carried within it, too (`outsiders`). What a client
+//! here writes into the inbox of such a member is collected into the log (`collect`). The mail of a member that moves is
+//! sent on (`moves`). Nothing of this knows a network.
 
 mod collect;
 mod incoming;

@@ -9,8 +9,7 @@ use std::collections::HashSet;
 
 use atm_ledger::{Evidence, InboxKey, Recorded, SentOn, Stage};
 use atm_store::Receipt;
-use atm_wire::team::RemoteEntry;
-use atm_wire::{Color, Draft, MachineName, MemberName, Stamp, TeamName};
+use atm_wire::{Draft, MachineName, MemberName, Stamp, TeamName};
 
 use super::collect::left_here;
 use super::recall::recalled_by;
@@ -73,13 +72,7 @@ impl Machines<'_> {
                     // What was taken is known to be, and all that is promised is in the file, before the file is nobody's.
                     office.look(team)?;
                     office.write_accepted(team, &name)?;
-                    let entry = RemoteEntry {
-                        name: &name,
-                        agent_id: format!("{name}@{team}"),
-                        machine,
-                        color: Color::in_turn(config.members.len()),
-                        joined_at: office.now(),
-                    };
+                    let entry = self.entry_of(team, &name, machine, config.members.len());
                     folder.hand_over(&entry, &office.state)?;
                     office.set_arriving(team, moved.name, None)?;
                     // Whoever was writing into the file has ended when this has its turn, and nobody begins any more.
@@ -137,13 +130,7 @@ impl Machines<'_> {
         match before {
             Some(Home::Here) => {}
             Some(Home::Machine(machine)) => {
-                let entry = RemoteEntry {
-                    name,
-                    agent_id: format!("{name}@{team}"),
-                    machine,
-                    color: Color::in_turn(folder.load()?.members.len()),
-                    joined_at: office.now(),
-                };
+                let entry = self.entry_of(team, name, machine, folder.load()?.members.len());
                 folder.hand_over(&entry, &office.state)?;
             }
             None => office.remove_member(team, name)?,

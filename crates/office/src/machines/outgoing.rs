@@ -96,7 +96,7 @@ impl Machines<'_> {
 
     /// The home of somebody who was a member here, if mail that was accepted for it has to go there.
     fn left_for(&self, team: &TeamName, table: &Table, name: &str) -> Option<MachineName> {
-        match (!table.is_empty()).then(|| self.home(team, name)) {
+        match (!table.is_empty()).then(|| self.home_by(team, name, || table)) {
             Some(Ok(Home::Machine(machine))) => Some(machine),
             _ => None,
         }

@@ -198,13 +198,9 @@ impl Office {
         self.machines_memo().update(|text| {
             let mut tables = parse(text);
             // Who arrives is noted by another process, and stays.
-            for (key, rows) in [(team.to_string(), table.members), (format!("{team}{GONE}"), table.gone)] {
-                if rows.is_empty() {
-                    tables.remove(&key);
-                } else {
-                    tables.insert(key, rows);
-                }
-            }
+            tables.insert(team.to_string(), table.members);
+            tables.insert(format!("{team}{GONE}"), table.gone);
+            tables.retain(|_, rows| !rows.is_empty());
             Ok((Some(serde_json::to_string(&tables).unwrap_or_default()), ()))
         })
     }
