@@ -44,6 +44,11 @@ impl Files {
         self.folder.join("tasks.json")
     }
 
+    /// What of that has changed since that file was written.
+    pub fn task_journal(&self) -> PathBuf {
+        self.folder.join("tasks.journal")
+    }
+
     /// How the realm was kept on the server when it was last seen.
     pub fn limits(&self) -> PathBuf {
         self.folder.join("limits.json")

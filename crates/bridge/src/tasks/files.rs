@@ -4,21 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use atm_office::{Office, OfficeError};
-use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 use tokio::sync::watch;
 
-use super::mirror::Memory;
+use super::memory::{Delta, Memory, MemoryFiles};
 use crate::files::Files;
 use crate::house::Share;
 use crate::name::Machine;
 use crate::protocol::homes::{MemberKey, Residence, Resident};
 use crate::protocol::tasks::Owner;
 use crate::protocol::tasks::home::{NO_STAY, Residences};
-
-/// The largest memory that is read.
-const LARGEST_MEMORY: u64 = 256 << 20;
 
 /// A file cannot be read or written now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,8 +71,8 @@ pub trait TaskFiles {
     /// Tells a member of this machine, or its lead, what became of a task.
     fn tell(&mut self, team: &str, owner: Option<&str>, text: &str);
 
-    /// Makes durable what has to be remembered.
-    fn save(&mut self, memory: &Memory) -> Result<(), FileError>;
+    /// Makes durable what has to be remembered, of which `delta` is not yet.
+    fn save(&mut self, memory: &Memory, delta: &Delta) -> Result<(), FileError>;
 
     /// Something that no other task has.
     fn fresh_id(&mut self) -> String;
@@ -91,7 +87,7 @@ pub struct OfficeFiles {
     office: Office,
     shares: Vec<Share>,
     me: Machine,
-    files: Files,
+    memory: MemoryFiles,
     homes: watch::Receiver<Residences>,
     known: HashMap<String, (String, Option<Texts>)>,
 }
@@ -102,10 +98,11 @@ impl OfficeFiles {
         office: Office,
         shares: Vec<Share>,
         me: Machine,
-        files: Files,
+        files: &Files,
         homes: watch::Receiver<Residences>,
     ) -> Self {
-        Self { office, shares, me, files, homes, known: HashMap::new() }
+        let memory = MemoryFiles::new(files.tasks(), files.task_journal());
+        Self { office, shares, me, memory, homes, known: HashMap::new() }
     }
 
     /// Where members are at home, as it changes.
@@ -115,8 +112,7 @@ impl OfficeFiles {
 
     /// What the last bridge remembered; nothing if it cannot be read.
     pub fn load(&self) -> Memory {
-        let file = read_small(&self.files.tasks(), LARGEST_MEMORY).ok().flatten();
-        file.and_then(|file| serde_json::from_slice(&file.bytes).ok()).unwrap_or_default()
+        self.memory.load()
     }
 
     /// Where processes ask.
@@ -252,10 +248,8 @@ impl TaskFiles for OfficeFiles {
         }
     }
 
-    fn save(&mut self, memory: &Memory) -> Result<(), FileError> {
-        // Strings, numbers and lists: that cannot fail.
-        let text = serde_json::to_string(memory).unwrap_or_default();
-        Ok(replace_own(&self.files.tasks(), &text)?)
+    fn save(&mut self, memory: &Memory, delta: &Delta) -> Result<(), FileError> {
+        self.memory.save(memory, delta)
     }
 
     fn fresh_id(&mut self) -> String {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
-use serde::{Deserialize, Serialize};
 
 use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
+use super::memory::{Memory, TeamMemory};
 use crate::name::Machine;
 use crate::protocol::tasks::merge::Names;
 use crate::protocol::tasks::{Base, Owner, Place, Seen};
@@ -18,36 +18,6 @@ pub(super) const GONE_FOR: Duration = Duration::from_secs(2);
 
 /// So many files that are gone at once, and more than are left, are nobody's wish.
 const EMPTIED: usize = 3;
-
-/// What is remembered across restarts. Its loss costs time; files are read as they are then.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// Which bucket this is about.
-    pub(super) bucket: String,
-    /// An earlier bucket was lost: numbers that this machine never heard of may have been given there.
-    #[serde(default)]
-    pub(super) is_renewed: bool,
-    pub(super) teams: BTreeMap<String, TeamMemory>,
-}
-
-/// The same of one team.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct TeamMemory {
-    #[serde(default)]
-    pub(super) tasks: BTreeMap<TaskId, Base>,
-    /// Numbers that are this machine's, and whose tasks are not in the bucket yet.
-    #[serde(default)]
-    pub(super) reserved: BTreeSet<TaskId>,
-    /// Tasks that get another number, and which.
-    #[serde(default)]
-    pub(super) moves: BTreeMap<TaskId, TaskId>,
-    /// Numbers of tasks that had another one among all machines, and are not in the bucket yet.
-    #[serde(default)]
-    pub(super) moved: BTreeSet<TaskId>,
-    /// The highest number that this machine saw given.
-    #[serde(default)]
-    pub(super) last: Option<TaskId>,
-}
 
 /// Why something is not done now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -301,9 +271,9 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
 
     /// Makes durable what is remembered, if it changed.
     pub(super) fn save(&mut self) -> Result<(), MirrorError> {
-        if self.memory != self.saved {
-            self.files.save(&self.memory)?;
-            self.saved = self.memory.clone();
+        if let Some(delta) = self.memory.since(&self.saved) {
+            self.files.save(&self.memory, &delta)?;
+            self.saved.apply(delta);
         }
         Ok(())
     }

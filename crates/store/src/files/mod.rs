@@ -14,7 +14,7 @@ pub(crate) use access::Access;
 pub(crate) use folder::in_real_folder;
 pub(crate) use links::Bounds;
 pub use new::NewFile;
-pub use own::replace_own;
+pub use own::{append_own, replace_own};
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{
     Staged, ensure_folder, ensure_folder_like, is_temp_of_ours, remove_folder, rename_new, resolve,

@@ -1,10 +1,12 @@
-//! Files of the user's own that are replaced whole: settings.
+//! Files of the user's own: settings, and what a long-lived process remembers. They are replaced whole, or appended to.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use super::{Staged, sync_folder};
-use crate::error::StoreError;
+use crate::disk;
+use crate::error::{IoContext, StoreError};
 use crate::paths::create_private_folders;
 
 /// Puts `text` in the place of a file, or makes it, with the mode that it had (else for its owner alone): whole or not at
@@ -16,6 +18,21 @@ pub fn replace_own(path: &Path, text: &str) -> Result<(), StoreError> {
     let old = fs::metadata(&path).ok();
     Staged::write_beside(&path, old.as_ref(), &[text])?.commit()?;
     sync_folder(folder)
+}
+
+/// Appends `text` to a file that is `size` bytes long, and syncs it. Says whether it did: a file that is missing or of another
+/// size is not as its writer left it. After an error, a part of the text may be there.
+pub fn append_own(path: &Path, size: u64, text: &str) -> Result<bool, StoreError> {
+    let file = match disk::open(OpenOptions::new().append(true), path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened.doing("open", path)?,
+    };
+    if file.metadata().doing("look at", path)?.len() != size {
+        return Ok(false);
+    }
+    disk::write_all(&file, text.as_bytes()).doing("write", path)?;
+    disk::sync_data(&file).doing("sync", path)?;
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -39,5 +56,19 @@ mod tests {
         replace_own(&made, "x").unwrap();
         assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn only_a_file_as_its_writer_left_it_is_appended_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        assert!(!append_own(&path, 0, "one\n").unwrap());
+        assert!(!path.exists(), "it is not made");
+        replace_own(&path, "").unwrap();
+        assert!(append_own(&path, 0, "one\n").unwrap());
+        assert!(append_own(&path, 4, "two\n").unwrap());
+        assert!(!append_own(&path, 4, "three\n").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+        append_own(folder.path(), 0, "").unwrap_err();
     }
 }

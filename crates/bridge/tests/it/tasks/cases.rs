@@ -395,22 +395,3 @@ fn what_was_read_while_its_signer_was_trusted_is_vouched_for_by_others_at_once()
     assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
     assert!(matches!(realm.claim(1, task, "bob"), Answer::Held { .. }));
 }
-
-/// Each task was saved with all others, and looked for among all files.
-#[test]
-fn sharing_a_team_with_many_tasks_costs_so_much_for_each() {
-    let costs = |count: u32| {
-        let mut realm = Realm::new(1);
-        for number in 1..=count {
-            realm.write(0, id(number), &Task::new(number.to_string(), "dig", "").render().unwrap());
-        }
-        realm.sites[0].bridge.sync().unwrap();
-        assert_eq!(realm.server.borrow().entries.len(), usize::try_from(count).unwrap());
-        let disk = realm.sites[0].disk.borrow();
-        [disk.saves, disk.saved_bytes, disk.reads].map(|cost| cost / usize::try_from(count).unwrap())
-    };
-    let (few, many) = (costs(100), costs(400));
-    for (few, many) in few.into_iter().zip(many) {
-        assert!(many <= few + few / 4 + 1, "for each of 100 and of 400: {few} and {many}");
-    }
-}

@@ -8,7 +8,7 @@ use atm_bridge::name::Machine;
 use atm_bridge::protocol::homes::{Residence, Resident};
 use atm_bridge::protocol::tasks::Owner;
 use atm_bridge::tasks::files::{FileError, TaskFiles, Texts};
-use atm_bridge::tasks::mirror::Memory;
+use atm_bridge::tasks::memory::{Delta, Memory};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 
@@ -141,12 +141,12 @@ impl TaskFiles for Files {
         self.disk.borrow_mut().told.push(text.to_owned());
     }
 
-    fn save(&mut self, memory: &Memory) -> Result<(), FileError> {
-        let memory = memory.clone();
+    fn save(&mut self, memory: &Memory, delta: &Delta) -> Result<(), FileError> {
         self.act(|disk| {
             disk.saves += 1;
-            disk.saved_bytes += serde_json::to_string(&memory).unwrap().len();
-            disk.memory = memory;
+            disk.saved_bytes += serde_json::to_string(delta).unwrap().len();
+            disk.memory.apply(delta.clone());
+            assert_eq!(disk.memory, *memory, "what changed is not all that did");
         })
     }
 

@@ -5,6 +5,7 @@
 mod bucket;
 mod cases;
 mod changes;
+mod costs;
 mod disk;
 mod movers;
 mod realm;

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atm_bridge::name::Machine;
-use atm_bridge::tasks::mirror::{Memory, Mirror};
+use atm_bridge::tasks::memory::Memory;
+use atm_bridge::tasks::mirror::Mirror;
 use atm_office::tasks::claimed;
 use atm_office::tasks::shared::Answer;
 use atm_wire::task::{Change, MADE_ON, Status, Task, TaskId, edit};

@@ -79,7 +79,7 @@ impl Run {
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
         let busy = worker.busy();
-        let tasks = OfficeFiles::new(apart, shares, machine.clone(), files.clone(), worker.residences());
+        let tasks = OfficeFiles::new(apart, shares, machine.clone(), &files, worker.residences());
         let socket = tasks.socket();
         engine.send(Input::Trust(Box::new(trusted.clone())));
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;

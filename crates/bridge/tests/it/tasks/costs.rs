@@ -1,0 +1,45 @@
+//! What shared tasks cost: bytes that are saved, and files that are read.
+
+use atm_office::tasks::shared::Answer;
+use atm_wire::task::Task;
+
+use super::realm::{Realm, id};
+
+/// A machine that shares so many tasks.
+fn sharing(count: u32) -> Realm {
+    let mut realm = Realm::new(1);
+    for number in 1..=count {
+        let task = Task::new(number.to_string(), "dig", "deep ".repeat(60));
+        realm.write(0, id(number), &task.render().unwrap());
+    }
+    realm.sites[0].bridge.sync().unwrap();
+    assert_eq!(realm.server.borrow().entries.len(), usize::try_from(count).unwrap());
+    realm
+}
+
+/// Each task was saved with all others, and looked for among all files.
+#[test]
+fn sharing_a_team_with_many_tasks_costs_so_much_for_each() {
+    let costs = |count: u32| {
+        let realm = sharing(count);
+        let disk = realm.sites[0].disk.borrow();
+        [disk.saves, disk.saved_bytes, disk.reads].map(|cost| cost / usize::try_from(count).unwrap())
+    };
+    let (few, many) = (costs(100), costs(400));
+    for (few, many) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 4 + 1, "for each of 100 and of 400: {few} and {many}");
+    }
+}
+
+/// What all tasks are was saved at each claim of one.
+#[test]
+fn a_claim_saves_as_much_among_many_tasks_as_among_few() {
+    let cost = |count: u32| {
+        let mut realm = sharing(count);
+        let before = realm.sites[0].disk.borrow().saved_bytes;
+        assert_eq!(realm.claim(0, id(count / 2), "ann"), Answer::Granted);
+        realm.sites[0].disk.borrow().saved_bytes - before
+    };
+    let (few, many) = (cost(15), cost(1_500));
+    assert!(many < few + 100 && many < 8_000, "{few} bytes among 15 tasks, {many} among 1,500");
+}
