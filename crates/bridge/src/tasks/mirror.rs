@@ -145,26 +145,23 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     /// Writes the files of a team that are not what they are to become. What they become is saved before: should the process die in
-    /// between, neither the old text nor the new one is somebody's request.
-    fn write_all(&mut self, team: &str) -> Result<(), MirrorError> {
+    /// between, neither the old text nor the new one is somebody's request. What cannot be saved is not written.
+    pub(super) fn write_all(&mut self, team: &str) -> Result<(), MirrorError> {
         let writes = self.writes.take().unwrap_or_default();
-        if writes.is_empty() {
-            return Ok(());
-        }
-        self.save()?;
-        let mut worst = Ok(());
+        let mut worst = if writes.is_empty() { Ok(()) } else { self.save() };
+        let is_saved = worst.is_ok();
         for (id, before, text) in writes {
-            let done = self.files.replace(team, id, before.as_deref(), text.as_deref());
+            let done = is_saved.then(|| self.files.replace(team, id, before.as_deref(), text.as_deref()));
             if let Some(base) = self.team(team).tasks.get_mut(&id) {
                 base.before = None;
-                if !matches!(done, Ok(true)) {
+                if !matches!(done, Some(Ok(true))) {
                     // Somebody wrote it meanwhile: the next look sees what.
                     base.mirrored = before;
                 }
             }
-            worst = worst.and(done.map(drop));
+            worst = worst.and(done.transpose().map(drop).map_err(MirrorError::from));
         }
-        Ok(worst?)
+        worst
     }
 
     fn settle_all(&mut self, team: &str) -> Result<(), MirrorError> {

@@ -70,19 +70,19 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 }
                 Next::Remember(base) => self.remember(team, id, base),
                 Next::Write(text) => {
+                    if let Some(base) = self.team(team).tasks.get_mut(&id) {
+                        (base.mirrored, base.before) = (text.clone(), Some(Before { text: local.clone() }));
+                    }
+                    let write = (id, local.clone(), text.clone());
                     if let Some(writes) = &mut self.writes {
-                        writes.push((id, local.clone(), text.clone()));
-                        if let Some(base) = self.team(team).tasks.get_mut(&id) {
-                            (base.mirrored, base.before) = (text, Some(Before { text: local }));
-                        }
+                        writes.push(write);
                         return Ok(());
                     }
-                    if !self.files.replace(team, id, local.as_deref(), text.as_deref())? {
+                    self.writes = Some(vec![write]);
+                    self.write_all(team)?;
+                    if self.base(team, id).is_none_or(|base| base.mirrored != text) {
                         // Somebody wrote it meanwhile: the next look sees what.
                         return Ok(());
-                    }
-                    if let Some(base) = self.team(team).tasks.get_mut(&id) {
-                        base.mirrored.clone_from(&text);
                     }
                     local = text;
                 }

@@ -94,6 +94,12 @@ pub(crate) struct Luck {
     /// Nothing new is heard of the bucket.
     pub(crate) is_deaf: Cell<bool>,
     pub(crate) dies_after_write: Cell<bool>,
+    /// What is remembered cannot be saved.
+    pub(crate) is_full: Cell<bool>,
+    /// The next entry is put without an answer.
+    pub(crate) is_unheard: Cell<bool>,
+    /// Somebody is always faster, and changes nothing.
+    pub(crate) is_busy: Cell<bool>,
     /// In a hundred calls.
     pub(crate) lost: Cell<u64>,
     pub(crate) crash: Cell<u64>,
@@ -173,7 +179,11 @@ impl Entries for Line {
             let mut random = self.random.borrow_mut();
             (random.happens(self.luck.rivals.get()), 5 + random.below(15))
         };
-        self.call(|server, me| {
+        let (is_unheard, is_busy) = (self.luck.is_unheard.take(), self.luck.is_busy.get());
+        let answer = self.call(|server, me| {
+            if let Some(entry) = server.entries.get(&value.id).cloned().filter(|_| is_busy && !is_unheard) {
+                server.plant(value.id, entry);
+            }
             if rival {
                 server.claim_for_rival(value.id, seconds);
             }
@@ -184,7 +194,8 @@ impl Entries for Line {
             let entry = Entry::of(server.revision, me.clone(), value.clone());
             server.entries.insert(value.id, entry);
             Set::Done(server.revision)
-        })
+        });
+        if is_unheard { Err(Away("no answer".into())) } else { answer }
     }
 
     fn last_number(&mut self, _: &str) -> Result<LastNumber, Away> {

@@ -142,6 +142,9 @@ impl TaskFiles for Files {
     }
 
     fn save(&mut self, memory: &Memory, delta: &Delta) -> Result<(), FileError> {
+        if self.luck.is_full.get() {
+            return Err(FileError("full".into()));
+        }
         self.act(|disk| {
             disk.saves += 1;
             disk.saved_bytes += serde_json::to_string(delta).unwrap().len();

@@ -7,6 +7,7 @@ mod cases;
 mod changes;
 mod costs;
 mod disk;
+mod faults;
 mod movers;
 mod realm;
 mod troubles;

@@ -1,0 +1,45 @@
+//! Sequences with one fault each: a crash, a full disk, an answer that is lost, a server that forgets.
+
+use atm_office::tasks::shared::Answer;
+use atm_wire::task::Change;
+
+use super::realm::Realm;
+
+fn describe(text: &str) -> [Change; 1] {
+    [Change::Description(text.into())]
+}
+
+/// What could not be saved was not written into the file, and the old file was taken for a wish to have it so.
+#[test]
+fn an_edit_is_not_undone_by_a_machine_whose_disk_is_full() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.edit(0, task, &describe("deep"));
+    realm.sites[0].bridge.sync().unwrap();
+    realm.sites[1].luck.is_full.set(true);
+    realm.sites[1].bridge.sync().unwrap_err();
+    realm.sites[1].bridge.sync().unwrap_err();
+    realm.sites[1].luck.is_full.set(false);
+    realm.sync();
+    for place in 0..2 {
+        assert_eq!(realm.task(place, task).unwrap().description, "deep", "m{place}");
+    }
+}
+
+/// A claim wrote the file before it was saved what it was to become.
+#[test]
+fn an_edit_that_was_taken_back_does_not_come_back_by_a_bridge_that_died_in_a_claim() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.edit(0, task, &describe("too early"));
+    realm.sites[0].bridge.sync().unwrap();
+    realm.sites[1].luck.dies_after_write.set(true);
+    let answer = realm.claim(1, task, "bob");
+    assert!(matches!(answer, Answer::Away { .. }), "{answer:?}");
+    assert_eq!(realm.task(1, task).unwrap().description, "too early");
+    realm.edit(0, task, &describe(""));
+    realm.sites[0].bridge.sync().unwrap();
+    realm.restart(1);
+    realm.sync();
+    assert_eq!(realm.task(0, task).unwrap().description, "");
+}
