@@ -179,8 +179,13 @@ pub fn with_hold_back(
     let is_taken = is_deleted || entry.text.is_some() && (is_other || entry.is_completed());
     let has_moved =
         matches!((&had.owner, &entry.owner), (Some(had), Some(new)) if had.has_moved_to(new, from));
-    // A hold that was there before this one was taken by this machine, and got back by its own.
-    let is_back = entry.text.is_some() && entry.owner.is_some() && entry.since < had.since;
+    // A hold that was there before this one was taken by this machine, and got back by its own. If a server forgot one of two
+    // that began at the same version, their homes decide alike.
+    let began = |task: &SharedTask| {
+        let owner = task.owner.as_ref().map(|owner| (owner.machine.to_string(), owner.name.clone()));
+        (task.since, owner)
+    };
+    let is_back = entry.text.is_some() && entry.owner.is_some() && began(entry) < began(had);
     // Who may lead here is decided here, and now: what the entry says of it may be older.
     let may = from == seen.me || seen.as_lead.contains(from) || base.was.is_some() || is_back;
     if !(was_mine && is_live && is_taken) || may || has_moved {

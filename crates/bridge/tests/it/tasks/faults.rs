@@ -43,3 +43,24 @@ fn an_edit_that_was_taken_back_does_not_come_back_by_a_bridge_that_died_in_a_cla
     realm.sync();
     assert_eq!(realm.task(0, task).unwrap().description, "");
 }
+
+/// Each of the two homes put its member's claim back, for as long as both lasted.
+#[test]
+fn of_two_claims_by_one_version_of_a_server_that_forgot_one_stays_and_nobody_overrules_for_ever() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    let old = realm.server.borrow().clone();
+    realm.cut(1, true);
+    assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+    realm.server.borrow_mut().set_back(&old);
+    realm.cut(0, true);
+    realm.cut(1, false);
+    assert_eq!(realm.claim(1, task, "bob"), Answer::Granted);
+    realm.cut(0, false);
+    realm.sync();
+    let revision = realm.server.borrow().entries[&task].revision;
+    realm.sync();
+    assert_eq!(realm.server.borrow().entries[&task].revision, revision, "it is still changed");
+    let owners: Vec<_> = (0..2).map(|place| realm.task(place, task).unwrap().owner).collect();
+    assert!(owners[0].is_some() && owners[0] == owners[1], "{owners:?}");
+}
