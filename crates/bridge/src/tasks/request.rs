@@ -75,7 +75,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 (Err(error), None) => return Err(error),
             }
         }
-        Ok(Answer::Away { why: "others change the same task".to_owned() })
+        let why = "others change the same task".to_owned();
+        Ok(unheard.map_or(Answer::Away { why }, |away| Answer::Unsure { why: away.to_string() }))
     }
 
     fn attempt(

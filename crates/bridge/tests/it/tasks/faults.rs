@@ -64,3 +64,16 @@ fn of_two_claims_by_one_version_of_a_server_that_forgot_one_stays_and_nobody_ove
     let owners: Vec<_> = (0..2).map(|place| realm.task(place, task).unwrap().owner).collect();
     assert!(owners[0].is_some() && owners[0] == owners[1], "{owners:?}");
 }
+
+/// It was answered that nothing had changed.
+#[test]
+fn a_claim_whose_first_answer_was_lost_is_unsure_when_others_are_faster_ever_after() {
+    let mut realm = Realm::new(1);
+    let task = realm.make(0, "dig");
+    realm.sites[0].luck.is_unheard.set(true);
+    realm.sites[0].luck.is_busy.set(true);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Unsure { .. }), "{answer:?}");
+    let owner = realm.server.borrow().entries[&task].value.as_ref().unwrap().owner.clone();
+    assert_eq!(owner.unwrap().name, "ann_m0");
+}
