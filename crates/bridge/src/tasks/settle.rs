@@ -228,12 +228,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             }
             // Made under a number whose task has no file here: it was deleted, or is not written yet.
             (None, Some(text)) if !is_same_task(text, value) => Next::Move(text.to_owned()),
-            (None, Some(text)) => remember(Some(text.to_owned())),
-            (Some(mirrored), Some(text)) if wanted.is_none() => {
+            (mirrored, Some(text)) if wanted.is_none() => {
                 let (next, words) = (remember(Some(text.to_owned())), words(&edits(mirrored, text)));
                 self.tell_loser(team, id, text, &there, &Refused { hold: false, words });
                 next
             }
+            (None, Some(text)) => remember(Some(text.to_owned())),
             (Some(mirrored), Some(text)) => {
                 let had = self.at_home(team, &base.value);
                 let merged = merge((&had, mirrored, text), &there, &names, &seen);
@@ -343,11 +343,14 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask, refused: &Refused) {
         let owner = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
         if !refused.words.is_empty() {
-            let what = if value.text.is_some() { "changed the same part of" } else { "deleted" };
-            let said = format!(
-                "Another machine {what} task {id} before: what was written here is not in it. It was:\n{}",
-                refused.words
-            );
+            let what = if value.text.is_some() {
+                format!(
+                    "Another machine changed the same part of task {id} before: what was written here is not in it."
+                )
+            } else {
+                format!("Task {id} was deleted before: what was written here went with its file.")
+            };
+            let said = format!("{what} It was:\n{}", refused.words);
             self.files.tell(team, owner.as_deref(), &said);
         }
         if !refused.hold {

@@ -95,9 +95,10 @@ pub fn words(changes: &[Change]) -> String {
     changes.iter().map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// What was changed in a file here, from `mirrored` to `local`, beside who has the task.
-pub fn edits(mirrored: &str, local: &str) -> Vec<Change> {
-    let (Ok(from), Ok(to)) = (Task::parse(mirrored), Task::parse(local)) else { return Vec::new() };
+/// What was changed in a file here, from `mirrored` to `local`, beside who has the task; all of it if there was no file.
+pub fn edits(mirrored: Option<&str>, local: &str) -> Vec<Change> {
+    let from = mirrored.map_or_else(|| Ok(Task::default()), Task::parse);
+    let (Ok(from), Ok(to)) = (from, Task::parse(local)) else { return Vec::new() };
     let mut changes = differences(&from, &to);
     changes.retain(|change| change.field() != Field::Hold && !is_mark(&change.field()));
     changes

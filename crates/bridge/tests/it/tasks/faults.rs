@@ -77,3 +77,21 @@ fn a_claim_whose_first_answer_was_lost_is_unsure_when_others_are_faster_ever_aft
     let owner = realm.server.borrow().entries[&task].value.as_ref().unwrap().owner.clone();
     assert_eq!(owner.unwrap().name, "ann_m0");
 }
+
+/// The file went without a word to who had written it.
+#[test]
+fn what_is_written_again_after_its_task_was_deleted_elsewhere_is_told_with_its_text() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.edit(0, task, &describe("an hour of writing"));
+    realm.sync();
+    let text = realm.text(1, task).unwrap();
+    realm.remove(0, task);
+    realm.sync();
+    assert_eq!(realm.text(1, task), None);
+    realm.write(1, task, &text);
+    realm.sync();
+    assert_eq!(realm.text(1, task), None);
+    let told = realm.told(1);
+    assert!(told.len() == 1 && told[0].contains("an hour of writing"), "{told:?}");
+}
