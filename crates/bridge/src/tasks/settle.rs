@@ -336,8 +336,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             return false;
         }
         let now = self.files.now();
-        let since = *self.gone.entry(key).or_insert(now);
-        now.since(since) >= GONE_FOR
+        let since = self.gone.entry(key).or_insert(now);
+        // The clock may have been set back.
+        *since = now.min(*since);
+        now.since(*since) >= GONE_FOR
     }
 
     fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask, refused: &Refused) {

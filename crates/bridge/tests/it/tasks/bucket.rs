@@ -96,6 +96,8 @@ pub(crate) struct Luck {
     pub(crate) dies_after_write: Cell<bool>,
     /// What is remembered cannot be saved.
     pub(crate) is_full: Cell<bool>,
+    /// By how many milliseconds its clock was set since it began.
+    pub(crate) jump: Cell<i64>,
     /// The next entry is put without an answer.
     pub(crate) is_unheard: Cell<bool>,
     /// Somebody is always faster, and changes nothing.

@@ -78,6 +78,18 @@ fn a_claim_whose_first_answer_was_lost_is_unsure_when_others_are_faster_ever_aft
     assert_eq!(owner.unwrap().name, "ann_m0");
 }
 
+/// A file that was gone stayed so, and its task was there, until the clock had caught up.
+#[test]
+fn a_file_is_deleted_though_the_clock_is_set_back_meanwhile() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.remove(0, task);
+    realm.sites[0].bridge.sync().unwrap();
+    realm.sites[0].luck.jump.set(-3_600_000);
+    realm.sync();
+    assert_eq!(realm.text(1, task), None);
+}
+
 /// The file went without a word to who had written it.
 #[test]
 fn what_is_written_again_after_its_task_was_deleted_elsewhere_is_told_with_its_text() {

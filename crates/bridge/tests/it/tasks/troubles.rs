@@ -14,6 +14,14 @@ impl World {
             let node = &self.nodes[place];
             node.luck.is_cut.set(!node.luck.is_cut.get());
         }
+        if self.happens(4) {
+            let luck = &self.nodes[place].luck;
+            luck.is_full.set(!luck.is_full.get());
+        }
+        if self.happens(3) {
+            let jump = i64::try_from(self.below(1_200_000)).unwrap() - 600_000;
+            self.nodes[place].luck.jump.set(jump);
+        }
         if self.happens(3) {
             let off = i64::try_from(self.below(60_000)).unwrap();
             self.nodes[place].off_until = now + off;

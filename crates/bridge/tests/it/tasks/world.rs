@@ -163,6 +163,7 @@ impl World {
         }
         for node in &mut self.nodes {
             node.luck.is_cut.set(false);
+            node.luck.is_full.set(false);
             node.luck.lost.set(0);
             node.luck.crash.set(0);
             node.luck.rivals.set(0);
