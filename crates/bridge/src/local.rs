@@ -67,6 +67,23 @@ pub struct Letter {
     pub letter: String,
 }
 
+#[cfg(test)]
+impl Letter {
+    /// One from ann to bob.
+    pub(crate) fn sample() -> Self {
+        Self {
+            id: "id".into(),
+            team: "alpha".into(),
+            to: "bob".into(),
+            from: "ann".into(),
+            from_lead: false,
+            after: None,
+            home: None,
+            letter: "{}".into(),
+        }
+    }
+}
+
 impl Letter {
     /// The length of the longest of its names, in bytes.
     pub fn longest_name(&self) -> usize {

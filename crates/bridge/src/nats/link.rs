@@ -140,10 +140,20 @@ impl Link {
             self.put_object(&name, &envelope).await?;
             return self.publish_object(subject, id, &name).await;
         }
-        let mut message = PublishMessage::build().payload(envelope.into());
-        if let Some(id) = id {
-            message = message.message_id(id);
-        }
+        self.send(subject, id, PublishMessage::build().payload(envelope.into())).await
+    }
+
+    /// Publishes a message, under an id by which the server drops duplicates.
+    pub(super) async fn send(
+        &self,
+        subject: String,
+        id: Option<&str>,
+        message: PublishMessage,
+    ) -> Result<Stored, NatsError> {
+        let message = match id {
+            Some(id) => message.message_id(id),
+            None => message,
+        };
         let sent = self.context.send_publish(subject, message).await;
         sent.map_err(|why| NatsError::request("publish")(&why))
     }

@@ -53,12 +53,7 @@ impl Link {
         id: Option<&str>,
         name: &str,
     ) -> Result<Stored, NatsError> {
-        let mut message = PublishMessage::build().header(OBJECT, name);
-        if let Some(id) = id {
-            message = message.message_id(id);
-        }
-        let sent = self.context().send_publish(subject, message).await;
-        sent.map_err(|why| NatsError::request("publish")(&why))
+        self.send(subject, id, PublishMessage::build().header(OBJECT, name)).await
     }
 
     /// Whether the object store has all of an object. A store that is full drops the oldest pieces first.

@@ -89,16 +89,7 @@ mod tests {
     use super::*;
 
     fn content(after: Option<u64>) -> Content {
-        let letter = Letter {
-            id: "id".into(),
-            team: "alpha".into(),
-            to: "bob".into(),
-            from: "ann".into(),
-            from_lead: false,
-            after,
-            home: None,
-            letter: String::new(),
-        };
+        let letter = Letter { after, letter: String::new(), ..Letter::sample() };
         Content { letter, key: [7; 32] }
     }
 

@@ -260,17 +260,7 @@ mod tests {
                 attempt: 1,
                 at: now(),
             };
-            let letter = Letter {
-                id: "id".into(),
-                team: "alpha".into(),
-                to: "bob".into(),
-                from: "ann".into(),
-                from_lead: false,
-                after: None,
-                home: None,
-                letter: "{}".into(),
-            };
-            let envelope = Envelope { header, body: Body::Letter(letter) };
+            let envelope = Envelope { header, body: Body::Letter(Letter::sample()) };
             message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1 })
         };
         assert_eq!(id_to("hub"), id_to("hub"));
