@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::Reservation;
 use super::tree::Tree;
-use super::{Office, ReservationView};
+use super::{Names, Office, ReservationView};
 use crate::error::OfficeError;
 
 /// The version of the format that we write.
@@ -98,11 +98,12 @@ impl TreeBook {
         if !all.iter().any(&ends) {
             return Ok(Vec::new());
         }
+        let names = Names::of(office);
         self.change(|all| {
             let taken = all
                 .iter()
                 .filter(|one| ends(one))
-                .map(|one| ReservationView::of(one, &top, office))
+                .map(|one| ReservationView::of(one, &top, &names))
                 .collect();
             all.retain(|one| !ends(one));
             Ok(taken)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::book::TreeBook;
 use super::rules::Reservation;
 use super::tree::Place;
-use super::{Holder, Office, ReservationView, shown};
+use super::{Holder, Names, Office, ReservationView, shown};
 use crate::error::OfficeError;
 
 /// No call of a tool edits as many files.
@@ -60,8 +60,9 @@ impl Office {
     pub fn edit_conflict(&self, covered: Covered, who: &Holder) -> Option<EditConflict> {
         let now = self.now();
         let mut others = covered.found.into_iter().filter(|(.., one)| !one.holder.is_same(who));
-        others
-            .find(|(.., one)| self.why_over(one, now).is_none())
-            .map(|(path, top, one)| EditConflict { path, by: ReservationView::of(&one, &top, self) })
+        others.find(|(.., one)| self.why_over(one, now).is_none()).map(|(path, top, one)| EditConflict {
+            path,
+            by: ReservationView::of(&one, &top, &Names::of(self)),
+        })
     }
 }

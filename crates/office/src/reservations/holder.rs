@@ -1,11 +1,13 @@
 //! Who holds a reservation: a member of a team, the person at the keyboard, or a session that is nobody in a team.
 
+use std::cell::OnceCell;
+
 use atm_wire::{MemberName, TeamName};
 use serde::{Deserialize, Serialize};
 
 use crate::office::{Office, USER};
 use crate::people::ancestry::ClientProcess;
-use crate::sessions::short_id;
+use crate::sessions::{Live, short_id};
 
 /// Who holds a reservation, or wants to. Its form is part of the file's format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,15 +68,25 @@ impl Office {
 /// How a session is called that is in no team, before its id.
 pub(super) const SESSION: &str = "session ";
 
-impl Office {
+/// What holders are called, with the sessions that run: they are asked for once, and only for a holder that is in no team.
+pub(super) struct Names<'a> {
+    office: &'a Office,
+    running: OnceCell<Vec<Live>>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(office: &'a Office) -> Self {
+        Self { office, running: OnceCell::new() }
+    }
+
     /// How people call a holder that is in no team, and its session; of a member, its name.
-    pub(super) fn called_holder(&self, holder: &Holder) -> (String, Option<String>) {
+    pub(super) fn called(&self, holder: &Holder) -> (String, Option<String>) {
         if holder.is_member() || holder.is_person() {
             return (holder.name.clone(), None);
         }
-        let running = self.running_sessions();
+        let running = self.running.get_or_init(|| self.office.running_sessions());
         // A server knows its client's process alone, which may have another session by now.
-        let is_here = |process: &&HolderProcess| process.space == self.probe.pid_space();
+        let is_here = |process: &&HolderProcess| process.space == self.office.probe.pid_space();
         let process = holder.process.as_ref();
         let in_process = |process: &HolderProcess| running.iter().find(|live| live.pid == process.pid);
         let session = holder
@@ -91,12 +103,10 @@ impl Office {
         };
         (called, session)
     }
-}
 
-impl Office {
     /// A holder as people write it.
     pub(super) fn address_of(&self, holder: &Holder) -> String {
-        if holder.is_member() { holder.address() } else { self.called_holder(holder).0 }
+        if holder.is_member() { holder.address() } else { self.called(holder).0 }
     }
 }
 

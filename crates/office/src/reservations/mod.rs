@@ -22,8 +22,8 @@ use serde::Serialize;
 
 pub use error::ReservationError;
 pub use guard::{Covered, EditConflict};
-use holder::SESSION;
 pub use holder::{Holder, HolderProcess};
+use holder::{Names, SESSION};
 pub(crate) use over::Kept;
 
 use crate::error::OfficeError;
@@ -88,8 +88,8 @@ pub struct ReservationView {
 }
 
 impl ReservationView {
-    fn of(reservation: &Reservation, top: &Path, office: &Office) -> Self {
-        let (holder, session) = office.called_holder(&reservation.holder);
+    fn of(reservation: &Reservation, top: &Path, names: &Names<'_>) -> Self {
+        let (holder, session) = names.called(&reservation.holder);
         Self {
             path: shown(&reservation.pattern, top),
             tree: top.to_owned(),
@@ -126,7 +126,7 @@ impl Office {
         let places = parse_all(ask.paths, ask.cwd)?;
         let Some(tree) = places.first().map(|place| place.tree.clone()) else { return Ok(Vec::new()) };
         let wanted: Vec<Pattern> = places.into_iter().map(|place| place.pattern).collect();
-        let (now, case) = (self.now(), tree.case());
+        let (now, case, names) = (self.now(), tree.case(), Names::of(self));
         // One line, whatever was given: others read it in the middle of a sentence.
         let one_line = |reason: &str| reason.split_whitespace().collect::<Vec<_>>().join(" ");
         let reason = ask.reason.map(|reason| one_line(reason).chars().take(LONGEST_REASON).collect());
@@ -140,7 +140,7 @@ impl Office {
         TreeBook::of(self, &tree).change(|all| {
             all.retain(|one| self.why_over(one, now).is_none());
             if let Some((path, held)) = rules::conflict(all, &wanted, ask.holder, case) {
-                let by = held.iter().map(|one| ReservationView::of(one, &tree.top, self)).collect();
+                let by = held.iter().map(|one| ReservationView::of(one, &tree.top, &names)).collect();
                 return Err(ReservationError::Held { path: shown(path, &tree.top), by }.into());
             }
             for pattern in &wanted {
@@ -152,7 +152,7 @@ impl Office {
             let is_ours =
                 |one: &&Reservation| one.holder.is_same(ask.holder) && wanted.contains(&one.pattern);
             let ours = all.iter().filter(is_ours);
-            let mut ours: Vec<_> = ours.map(|one| ReservationView::of(one, &tree.top, self)).collect();
+            let mut ours: Vec<_> = ours.map(|one| ReservationView::of(one, &tree.top, &names)).collect();
             ours.sort_by(|a, b| a.path.cmp(&b.path));
             Ok(ours)
         })
@@ -194,7 +194,7 @@ impl Office {
             (None, Some(_)) => Vec::new(),
             (None, None) => TreeBook::all(self)?,
         };
-        let mut found = Vec::new();
+        let (names, mut found) = (Names::of(self), Vec::new());
         for book in books {
             let Some((top, all)) = book.read()? else { continue };
             let is_here = |one: &Reservation| {
@@ -204,7 +204,7 @@ impl Office {
                 })
             };
             let held = all.iter().filter(|one| is_here(one) && self.why_over(one, now).is_none());
-            found.extend(held.map(|one| ReservationView::of(one, &top, self)));
+            found.extend(held.map(|one| ReservationView::of(one, &top, &names)));
         }
         found.sort_by(|a, b| (&a.tree, &a.path).cmp(&(&b.tree, &b.path)));
         Ok(found)
@@ -223,7 +223,7 @@ impl Office {
     ) -> Result<Vec<ReservationView>, OfficeError> {
         let places = parse_all(paths, cwd)?;
         let Some(tree) = places.first().map(|place| place.tree.clone()) else { return Ok(Vec::new()) };
-        let (now, case) = (self.now(), tree.case());
+        let (now, case, names) = (self.now(), tree.case(), Names::of(self));
         let leads = self.is_lead(who);
         let decides = |holder: &Holder| {
             who.is_person() || leads && (&holder.team, &holder.root) == (&who.team, &who.root)
@@ -233,7 +233,7 @@ impl Office {
             let mut released = Vec::new();
             for place in &places {
                 let path = shown(&place.pattern, &tree.top);
-                let view = |place: usize| ReservationView::of(&all[place], &tree.top, self);
+                let view = |place: usize| ReservationView::of(&all[place], &tree.top, &names);
                 match rules::release(all, &place.pattern, who, case, decides) {
                     Released::Places(places) => {
                         released.extend(places.iter().map(|place| view(*place)));
@@ -243,12 +243,12 @@ impl Office {
                     }
                     Released::NotYours(place) => {
                         let by = Box::new(view(place));
-                        return Err(ReservationError::NotYours { who: self.address_of(who), by }.into());
+                        return Err(ReservationError::NotYours { who: names.address_of(who), by }.into());
                     }
                     Released::None(within) => {
                         let within = within.map(|place| view(place).path);
                         return Err(ReservationError::NotReserved {
-                            holder: self.address_of(who),
+                            holder: names.address_of(who),
                             path,
                             within,
                         }

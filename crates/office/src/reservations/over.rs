@@ -5,7 +5,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::book::TreeBook;
 use super::rules::Reservation;
-use super::{Office, ReservationView};
+use super::{Names, Office, ReservationView};
 use crate::error::OfficeError;
 use crate::people::exits::has_announced_end;
 use crate::people::presence::ended;
@@ -62,7 +62,7 @@ impl Office {
 
     /// The reservations of a team's members, whether they are over or not.
     pub(crate) fn kept_reservations(&self, team: &TeamName) -> Result<Vec<Kept>, OfficeError> {
-        let root = self.root_key();
+        let (root, names) = (self.root_key(), Names::of(self));
         let mut kept = Vec::new();
         for book in TreeBook::all(self)? {
             // One that cannot be read is reported by who reserves there.
@@ -71,7 +71,7 @@ impl Office {
                 .iter()
                 .filter(|one| one.holder.team.as_deref() == Some(team.as_str()) && one.holder.root == root);
             kept.extend(ours.map(|one| Kept {
-                view: ReservationView::of(one, &top, self),
+                view: ReservationView::of(one, &top, &names),
                 over: self.why_holder_is_gone(one),
             }));
         }
