@@ -1,20 +1,18 @@
 //! Who reserves and releases paths from the command line.
 
-use std::env;
 use std::os::unix::process::parent_id;
 
-use atm_clients::AgentClient;
 use atm_office::mail::hook::Caller;
 use atm_office::reservations::Holder;
 
+use super::recipient::session_here;
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// Whom `--as` names, else the member whose session we run in, else that session, else the person at the keyboard.
 pub(super) fn holder(context: &Context) -> Result<Holder, Failure> {
     let office = &context.office;
-    let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
-    let session = variables.find_map(|name| env::var(name).ok()).unwrap_or_default();
+    let session = session_here(context).unwrap_or_default();
     let parent = u64::from(parent_id());
     let client = office.probe().named_client_above(parent);
     let member = if context.identity()?.is_some() {

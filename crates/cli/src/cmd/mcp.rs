@@ -4,7 +4,6 @@ use std::env;
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 
-use atm_clients::AgentClient;
 use atm_clients::claude::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
 use atm_office::mail::hook::Caller;
@@ -13,6 +12,7 @@ use atm_office::people::ancestry::ClientProcess;
 use atm_wire::Address;
 use clap::{Args, ValueEnum};
 
+use super::recipient::session_here;
 use super::spawn;
 use crate::context::Context;
 use crate::exit::ExitCode;
@@ -125,8 +125,7 @@ pub(super) fn server(
 
 /// The member whose session we run in, if it is not a lead's: a server without a name is a lead's in any case.
 fn member_of_session(context: &Context) -> Option<Address> {
-    let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
-    let session = variables.find_map(|name| env::var(name).ok()).unwrap_or_default();
+    let session = session_here(context).unwrap_or_default();
     let parent = u64::from(parent_id());
     let caller = Caller { session: &session, parent, ..Caller::default() };
     let found = context.office.whose(&caller).ok()??;

@@ -1,8 +1,8 @@
 //! Whom a message goes to: a member of a team, or a session by its name, its folder or an alias.
 
 use std::env;
+use std::os::unix::process::parent_id;
 
-use atm_clients::AgentClient;
 use atm_office::mail::send::SendOptions;
 use atm_office::sessions::{self, Recipient, Route, Sender};
 use atm_office::{Office, OfficeError};
@@ -28,7 +28,7 @@ pub(super) fn route<'a>(
         team: context.chosen_team()?,
         names_team: !context.global.team.is_empty(),
         is_named: context.identity()?.is_some(),
-        session: session_here(),
+        session: session_here(context),
     };
     let said = to.to_string();
     let to = to.within(&context.cwd, env::home_dir().as_deref());
@@ -69,19 +69,17 @@ pub(super) fn acting(
     otherwise: impl FnOnce(&Context) -> Result<(TeamName, MemberName), Failure>,
 ) -> Result<(TeamName, MemberName), Failure> {
     let is_named = context.identity()?.is_some() || context.settings.team.value.is_some();
-    let own = session_here()
-        .filter(|_| !is_named)
-        .and_then(|session| context.office.known_mailbox_of_session(&session));
+    let session = if is_named { None } else { session_here(context) };
+    let own = session.and_then(|session| context.office.known_mailbox_of_session(&session));
     match own {
         Some(mailbox) => Ok((sessions::team_name(), mailbox)),
         None => otherwise(context),
     }
 }
 
-/// The session that a client's variable names.
-fn session_here() -> Option<String> {
-    let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
-    variables.find_map(|name| env::var(name).ok()).filter(|session| !session.is_empty())
+/// The session that this command was called in.
+pub(super) fn session_here(context: &Context) -> Option<String> {
+    context.office.session_here(u64::from(parent_id()), |name| env::var(name).ok())
 }
 
 #[cfg(test)]

@@ -28,9 +28,20 @@ pub(crate) struct ClientProcess {
 impl ClientProcess {
     /// A process whose command line ends with these words. It is nobody's by its variables.
     pub(crate) fn start(world: &World, words: &[&str]) -> Self {
+        Self::run(world, &[&["-c", CLIENT], words].concat())
+    }
+
+    /// A process that is a client by its name, which it has from its script.
+    pub(crate) fn named(world: &World, name: &str) -> Self {
+        let script = world.home().join("clients").join(name);
+        fs::create_dir_all(script.parent().unwrap()).unwrap();
+        fs::write(&script, CLIENT).unwrap();
+        Self::run(world, &[script.to_str().unwrap()])
+    }
+
+    fn run(world: &World, words: &[&str]) -> Self {
         let mut child = world
             .program("python3")
-            .args(["-c", CLIENT])
             .args(words)
             .env_remove("ATM_AS")
             .env_remove("ATM_TEAM")

@@ -51,6 +51,7 @@ mod readme;
 mod reservations;
 mod scene;
 mod schema;
+mod session;
 mod sessions;
 mod story;
 mod tasks;

@@ -3,88 +3,15 @@
 //! The clients are processes of their own, which call the hooks with inputs as Claude Code and others send them.
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::client_process::ClientProcess;
 use crate::scene::{ATM, World};
+use crate::session::Session;
 
 const FIRST: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 const SECOND: &str = "5c1d2e3f-0000-4a9e-9d0f-1f2e3d4c5b6a";
-
-struct Session<'a> {
-    world: &'a World,
-    process: ClientProcess,
-    client: &'static str,
-    id: String,
-    folder: PathBuf,
-    /// Where the client keeps the conversation, if it says so.
-    transcript: Option<PathBuf>,
-}
-
-impl<'a> Session<'a> {
-    /// A session in a folder below the home folder, which is made; its first hook was called.
-    fn start(world: &'a World, id: &str, folder: &str) -> Self {
-        let mut session = Self::silent(world, id, folder);
-        assert_eq!(session.hook("SessionStart"), "");
-        session
-    }
-
-    fn silent(world: &'a World, id: &str, folder: &str) -> Self {
-        let folder = world.home().join(folder);
-        fs::create_dir_all(&folder).unwrap();
-        let process = ClientProcess::start(world, &[]);
-        Self { world, process, client: "claude", id: id.to_owned(), folder, transcript: None }
-    }
-
-    /// What the client's own registry says of it.
-    fn registers(&self, name: &str, status: &str) {
-        let entry = json!({ "sessionId": self.id, "cwd": self.folder, "name": name, "status": status });
-        self.process.registers(self.world, entry);
-    }
-
-    fn run(&mut self, words: &[&str], event: &str) -> (i64, String, String) {
-        let said = json!({
-            "session_id": self.id, "cwd": self.folder, "hook_event_name": event, "transcript_path": self.transcript,
-        });
-        let variables = match self.client {
-            "claude" => json!({ "CLAUDE_CODE_SESSION_ID": self.id }),
-            _ => json!({}),
-        };
-        self.process.call(words, &said, (&variables, Some(&self.folder)))
-    }
-
-    /// Calls a hook; gives the text that it puts before the model.
-    fn hook(&mut self, event: &str) -> String {
-        let (code, stdout, stderr) = self.run(&[ATM, "hook", event, "--client", self.client], event);
-        assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
-        let answer: Value = serde_json::from_str(&stdout).unwrap_or_default();
-        let context = answer["hookSpecificOutput"]["additionalContext"].as_str();
-        context.or(answer["reason"].as_str()).unwrap_or_default().to_owned()
-    }
-
-    /// The client asks its user for a permission, as it tells its hooks.
-    fn asks(&mut self) {
-        let event = if self.client == "gemini" { "Notification" } else { "PermissionRequest" };
-        let mut said = json!({ "session_id": self.id, "cwd": self.folder, "hook_event_name": event });
-        if self.client == "gemini" {
-            // Others are about something else.
-            said["notification_type"] = "SomethingElse".into();
-            let words = [ATM, "hook", event, "--client", self.client];
-            self.process.call(&words, &said, (&json!({}), Some(&self.folder)));
-            said["notification_type"] = "ToolPermission".into();
-        }
-        let words = [ATM, "hook", event, "--client", self.client];
-        let done = self.process.call(&words, &said, (&json!({}), Some(&self.folder)));
-        assert_eq!(done, (0, String::new(), String::new()));
-    }
-
-    /// Runs a command of ours as the session's agent would.
-    fn atm(&mut self, words: &[&str]) -> (i64, String, String) {
-        self.run(&[&[ATM], words].concat(), "")
-    }
-}
 
 #[test]
 fn mail_for_a_folder_reaches_the_session_that_works_there_and_the_answer_comes_back() {
@@ -114,6 +41,31 @@ fn mail_for_a_folder_reaches_the_session_that_works_there_and_the_answer_comes_b
     world.ok(&["team", "create", "dev"]);
     assert_eq!(world.json(&["status"])["team"], "dev");
     world.ok(&["doctor"]);
+}
+
+/// What other clients' sessions were told to answer with failed, and what they wrote was from the person at the keyboard.
+#[test]
+fn sessions_of_clients_without_a_variable_write_and_answer_as_who_they_are() {
+    let world = World::new();
+    for (client, prompt) in [
+        ("codex", "UserPromptSubmit"),
+        ("gemini", "BeforeAgent"),
+        ("qwen", "UserPromptSubmit"),
+        ("opencode", "user-prompt-submit"),
+    ] {
+        let mut session = Session::silent(&world, &format!("{client}-session"), &format!("at-{client}"));
+        session.client = client;
+        session.process = ClientProcess::named(&world, client);
+        session.hook("SessionStart");
+        let sent = world.json(&["send", &format!("at-{client}"), "is it green?"]);
+        let said = session.hook(prompt);
+        assert!(said.contains("is it green?"), "{client}: {said}");
+        let (code, _, stderr) = session.atm(&["reply", sent["id"].as_str().unwrap(), "yes"]);
+        assert_eq!(code, 0, "{client}: {stderr}");
+        let (_, stdout, _) = session.atm(&["send", &format!("at-{client}"), "to myself", "--json"]);
+        let own: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(own["from"], format!("at-{client}"), "{stdout}");
+    }
 }
 
 #[test]

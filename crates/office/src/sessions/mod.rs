@@ -11,6 +11,7 @@ mod address;
 mod alias;
 mod conversations;
 mod forget;
+mod here;
 mod list;
 mod mailbox;
 pub mod peers;

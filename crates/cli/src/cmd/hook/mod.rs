@@ -12,7 +12,7 @@ use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_clients::claude::socket::SOCKET_VARIABLE;
+use atm_clients::claude::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 use atm_clients::conversations::ConversationFormat;
 use atm_clients::hook::{self, HookEvent, HookInput};
 use atm_clients::{AgentClient, Folders};
@@ -102,7 +102,7 @@ impl Hook {
         }
         let budget = self.budget.unwrap_or(context.settings.budget.value);
         if handovers.is_empty() {
-            if leaves_mail && let Some(push) = push(&input, arrival.as_ref(), budget) {
+            if leaves_mail && let Some(push) = push(context, arrival.as_ref(), budget) {
                 push.once(&office).map_err(|error| error.to_string())?;
             }
             return Ok(0);
@@ -171,21 +171,25 @@ fn arrival<'a>(
     }
     let transcript = conversation.filter(|path| path.is_absolute());
     let (cwd, begins) = (context.cwd.as_path(), matches!(moment, Moment::Begins { .. }));
-    let has_socket = socket().is_some();
+    let has_socket = socket(context, client).is_some();
     Some(Arrival { client, session, cwd, transcript, parent: u64::from(parent_id()), begins, has_socket })
 }
 
-/// The session's socket, if its client handed us one.
-fn socket() -> Option<PathBuf> {
-    env::var_os(SOCKET_VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute())
+/// The session's socket, if its client handed us one, and not the client that it runs in.
+fn socket(context: &Context, client: AgentClient) -> Option<PathBuf> {
+    let path = env::var_os(SOCKET_VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute())?;
+    let session = env::var(SESSION_VARIABLE).unwrap_or_default();
+    let is_own = client == AgentClient::Claude
+        && (session.is_empty() || context.office.is_started_by(&session, u64::from(parent_id())));
+    is_own.then_some(path)
 }
 
 /// The session that a turn ends in: what waits there begins another one, if no server does that.
-fn push(input: &HookInput, arrival: Option<&Arrival<'_>>, budget: Budget) -> Option<Push> {
-    let arrival = arrival.filter(|arrival| arrival.client == AgentClient::Claude)?;
+fn push(context: &Context, arrival: Option<&Arrival<'_>>, budget: Budget) -> Option<Push> {
+    let arrival = arrival?;
     Some(Push {
-        socket: socket()?,
-        session: input.session().to_owned(),
+        socket: socket(context, arrival.client)?,
+        session: arrival.session.to_owned(),
         cwd: arrival.cwd.to_owned(),
         parent: arrival.parent,
         budget: budget.bytes(),

@@ -98,6 +98,10 @@ impl Push {
     /// What pushes into the session, and the inbox whose mail that is; nothing if it was not started by one.
     pub(crate) fn pusher(&self, office: &Office) -> Result<Option<(Pusher<Claude>, PathBuf)>, OfficeError> {
         let Some(client) = office.probe.client_above(self.parent) else { return Ok(None) };
+        // A client within the session inherits what the session hands to its children.
+        if !office.is_started_by(&self.session, self.parent) {
+            return Ok(None);
+        }
         let (mailbox, inbox) = self.mailbox(office)?;
         let claude = Claude {
             office: office.clone(),
