@@ -101,11 +101,13 @@ pub enum OfficeError {
         /// The most similar names of all of them.
         nearest: Vec<String>,
     },
-    /// A name that is kept for the mailboxes of sessions.
-    #[error("the name {name:?} is kept for the mailboxes of sessions")]
+    /// A name that is kept for somebody, or for the mailboxes of sessions.
+    #[error("the name {name:?} is kept for {whom}")]
     ReservedName {
         /// The name.
         name: String,
+        /// For whom.
+        whom: &'static str,
     },
     /// No session is called so, nor a folder that one has worked in.
     #[error("no session is called {wanted:?}, and none has worked in a folder of that name")]

@@ -123,7 +123,7 @@ impl Office {
     pub fn create_team(&self, plan: &TeamPlan) -> Result<TeamName, OfficeError> {
         let name = TeamName::create(&plan.name)?;
         if sessions::is_team(&name) {
-            return Err(OfficeError::ReservedName { name: name.to_string() });
+            return Err(OfficeError::ReservedName { name: name.to_string(), whom: sessions::MAILBOXES });
         }
         let folder = self.folder_of(&name);
         // A folder without a configuration, with mail in it or half made, becomes the new team's.

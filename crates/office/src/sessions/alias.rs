@@ -8,7 +8,7 @@ use atm_wire::MemberName;
 
 use super::register::real;
 use crate::error::OfficeError;
-use crate::office::Office;
+use crate::office::{Office, USER};
 use crate::people::nearest::nearest;
 
 impl Office {
@@ -20,6 +20,13 @@ impl Office {
     /// From now on `alias` stands for a folder, whether a session has worked there or not; gives the one that it stood for before.
     pub fn set_session_alias(&self, alias: &str, folder: &Path) -> Result<Option<PathBuf>, OfficeError> {
         let alias = MemberName::create(alias).map_err(|error| error.of("alias"))?;
+        // That one is meant in any case, so the alias would stand for nothing.
+        if alias.as_str() == USER {
+            return Err(OfficeError::ReservedName {
+                name: USER.to_owned(),
+                whom: "the person at the keyboard",
+            });
+        }
         self.session_alias_memo().update(|text| {
             let mut aliases = parse(text);
             let before = aliases.insert(alias.to_string(), real(folder));

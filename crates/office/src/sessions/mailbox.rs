@@ -9,7 +9,7 @@ use atm_wire::{MemberName, Stamp};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::TEAM;
+use super::{MAILBOXES, TEAM};
 use crate::error::OfficeError;
 use crate::office::Office;
 
@@ -73,7 +73,7 @@ impl Office {
             }
             // A team that people made before the name was kept for this.
             if config.lead_agent_id.is_some() {
-                return Err(OfficeError::ReservedName { name: TEAM.to_owned() });
+                return Err(OfficeError::ReservedName { name: TEAM.to_owned(), whom: MAILBOXES });
             }
             let mailbox = free_name(&config, folder)?;
             let entry = Entry {

@@ -34,6 +34,9 @@ pub(crate) use take::is_for_another;
 /// The team of all mailboxes that are folders.
 pub const TEAM: &str = "sessions";
 
+/// Whom its name is kept for.
+pub(crate) const MAILBOXES: &str = "the mailboxes of sessions";
+
 /// Its name.
 #[expect(clippy::missing_panics_doc, reason = "a constant that a test parses")]
 pub fn team_name() -> TeamName {

@@ -23,6 +23,9 @@ use crate::office::{Office, USER};
 use crate::people::presence::PresenceView;
 use crate::team::Team;
 
+/// The code of an error about a team that is not there.
+const NO_TEAM: &str = "no_such_team";
+
 /// A recipient, as somebody wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
@@ -40,6 +43,7 @@ impl Recipient {
         let whole = match (folder.split('/').next().unwrap_or_default(), home) {
             ("." | "..", _) => cwd.join(&folder),
             ("~", Some(home)) => home.join(folder.trim_start_matches("~/")),
+            _ if folder.bytes().all(|byte| byte == b'/') => return Self::Folder("/".to_owned()),
             _ => return Self::Folder(folder.trim_end_matches('/').to_owned()),
         };
         Self::Folder(whole.canonicalize().unwrap_or(whole).display().to_string())
@@ -50,11 +54,17 @@ impl FromStr for Recipient {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
-        let is_path = text.contains('/') && !text.contains('@') || matches!(text, "." | "..");
-        if is_path && !text.chars().any(char::is_control) {
-            return Ok(Self::Folder(text.to_owned()));
+        let folder = || Self::Folder(text.to_owned());
+        let may_be_folder = !text.chars().any(char::is_control);
+        if may_be_folder && text.contains('/') && !text.contains('@') {
+            return Ok(folder());
         }
-        text.parse().map(Self::Address)
+        // No name begins with a dot, and none has a slash in it, but folders do: `.dotfiles`, `src/a@b`.
+        let is_no_name = text.starts_with('.') || text.contains('/');
+        match text.parse().map(Self::Address) {
+            Err(_) if may_be_folder && is_no_name => Ok(folder()),
+            parsed => parsed,
+        }
     }
 }
 
@@ -117,7 +127,15 @@ impl Office {
     pub fn route(&self, sender: Sender, to: Recipient, creates: bool) -> Result<Route<'_>, OfficeError> {
         let to = match to {
             Recipient::Folder(folder) => return self.route_to_session(sender, &folder),
-            Recipient::Address(to) => Address { team: self.called_team(to.team)?, ..to },
+            Recipient::Address(to) => match self.called_team(to.team.clone()) {
+                Ok(team) => Address { team, ..to },
+                // A folder may be called so.
+                Err(error) if error.code() == NO_TEAM => {
+                    let routed = self.route_to_session(sender, &to.to_string());
+                    return routed.map_err(|_| error);
+                }
+                Err(error) => return Err(error),
+            },
         };
         let is_user = to.name.as_str() == USER;
         let is_session = |team: Option<&TeamName>| team.is_some_and(is_team) && !is_user && !creates;
@@ -294,5 +312,41 @@ mod tests {
         assert_eq!(way(&office, None, "shop", false), "sessions>shop@sessions", "no team is meant");
         assert_eq!(way(&office, None, "bob@dev", false), "dev>bob@dev");
         assert_eq!(way(&office, None, "zzz", false), "no_such_session ");
+    }
+
+    /// A folder was listed by a name that nobody could write to.
+    #[test]
+    fn every_folder_can_be_written_to_by_the_name_that_it_is_listed_by() {
+        let env = atm_support::TestEnv::new();
+        let office = Office::new(env.store_root(), env.store_state());
+        for (number, name) in [".dotfiles", "a@b", "My Shop", "Büro"].into_iter().enumerate() {
+            let folder = env.root().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            office.set_session_alias(&format!("alias-{number}"), &folder).unwrap();
+        }
+        office.set_session_alias("top", Path::new("/")).unwrap();
+        for listed in office.sessions().unwrap() {
+            for name in [listed.name, listed.folder.display().to_string()] {
+                let to = name.parse::<Recipient>().unwrap().within(Path::new("/"), None);
+                let sender = Sender {
+                    team: office.choose_team(None, Path::new("/")),
+                    names_team: false,
+                    is_named: false,
+                    session: None,
+                };
+                let routed = office.route(sender, to, false);
+                assert!(routed.is_ok(), "{name}: {}", routed.unwrap_err());
+            }
+        }
+    }
+
+    /// `user` is the person at the keyboard in any case, so the alias would stand for nothing.
+    #[test]
+    fn an_alias_is_not_called_as_the_person_at_the_keyboard() {
+        let env = atm_support::TestEnv::new();
+        let office = Office::new(env.store_root(), env.store_state());
+        let refused = office.set_session_alias(USER, &env.root()).unwrap_err();
+        assert_eq!(refused.code(), "reserved_name");
+        assert!(office.session_aliases().unwrap().is_empty());
     }
 }
