@@ -17,6 +17,8 @@ pub enum Reason {
     OutcomeUnknown,
     /// A program undoes a message again and again.
     Held,
+    /// A client holds a message until its user decides, or its user did not let it in.
+    HeldByClient,
     /// A message was accepted and cannot be written.
     NotWritten,
     /// A client took a message and lost it.
@@ -52,6 +54,7 @@ impl Reason {
             Why::LostByClient => Self::LostByClient,
             Why::TakenUnproved => Self::TakenUnproved,
             Why::Held => Self::Held,
+            Why::HeldByClient => Self::HeldByClient,
             Why::NoSignOfWork => Self::NoSignOfWork,
             Why::UnreadLong => Self::UnreadLong,
         })
@@ -64,6 +67,7 @@ impl Reason {
         match self {
             Self::OutcomeUnknown => "outcome unknown",
             Self::Held => "mail undone again and again",
+            Self::HeldByClient => "mail held by its client",
             Self::NotWritten => "mail not written",
             Self::LostByClient => "mail lost by its client",
             Self::AckOverdue => "acknowledgment overdue",

@@ -117,8 +117,10 @@ fn upcoming(policy: &Policy, progress: &Progress) -> (Option<Stamp>, Option<(Sta
         return (None, None);
     }
     let expires = policy.expire_after.map(|after| progress.back.saturating_add(after));
-    // A reader that took it would get it twice; a writer that undid it would do so again.
-    let is_left_alone = matches!(progress.why, Why::NotWritten | Why::TakenUnproved | Why::Held);
+    // A reader that took it would get it twice; a writer that undid it would do so again;
+    // what a client holds is its user's to decide.
+    let is_left_alone =
+        matches!(progress.why, Why::NotWritten | Why::TakenUnproved | Why::Held | Why::HeldByClient);
     (expires, if is_left_alone { None } else { next_step(policy, progress) })
 }
 
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_may_have_been_taken_or_is_undone_over_and_over_is_not_offered_again() {
-        for why in [Why::TakenUnproved, Why::Held] {
+        for why in [Why::TakenUnproved, Why::Held, Why::HeldByClient] {
             let stages = reached(&[(Stage::Written, -1), (Stage::Taken, 0)]);
             let progress = progress(&stages, Delivery::Delivered, why);
             let after = |time| due(&Policy::default(), &progress, minute(time));

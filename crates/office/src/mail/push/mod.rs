@@ -17,6 +17,9 @@ mod session;
 mod settle;
 mod text;
 
+/// Who it was that held a frame, in the evidence: the program that undid a letter has another name.
+pub(crate) const CLIENT: &str = "its client";
+
 pub(crate) use channel::{Channels, is_pushable};
 pub(crate) use fate::{Doing, Moment};
 pub use pace::{Limits, Pace};

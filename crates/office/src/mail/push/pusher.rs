@@ -265,7 +265,7 @@ impl<C: Client> Pusher<C> {
                 format!("dropped by the client (its receipt: {})", visible::line(why))
             }
         };
-        let evidence = Evidence::certain(what).by("its client");
+        let evidence = Evidence::certain(what).by(super::CLIENT);
         if matches!(said, Status::Held | Status::Denied) {
             let inside: Vec<&Message> =
                 messages.iter().filter(|message| frame.ids.contains(&message.id)).collect();
