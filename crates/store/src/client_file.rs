@@ -39,6 +39,9 @@ pub struct Touched {
     pub before: Option<String>,
     /// What we made of it.
     pub after: String,
+    /// The folders that were made for it, the deepest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<PathBuf>,
 }
 
 impl ClientFile {
@@ -91,17 +94,16 @@ impl ClientFile {
     ) -> Result<(), StoreError> {
         let target = self.target()?;
         let folder = target.parent().unwrap_or(Path::new("/"));
-        if after.is_some() {
-            disk::create_dir_all(0o755, folder).doing("create", folder)?;
-        }
         let queue = self.queue(&target)?;
         points::reached("client_entered");
         if let Some(touched) = remember {
             if let Some(folder) = self.memory.parent() {
                 create_private_folders(folder)?;
             }
-            // Strings and a path: that cannot fail.
-            let text = serde_json::to_string(touched).unwrap_or_default();
+            let mut folders = missing(folder);
+            folders.extend(self.touched().map(|before| before.folders).unwrap_or_default());
+            // Strings and paths: that cannot fail.
+            let text = serde_json::to_string(&Touched { folders, ..touched.clone() }).unwrap_or_default();
             put(&self.memory, &text, &queue).map_err(|error| match error {
                 // The client's own file was not touched.
                 StoreError::Unsynced { source, .. } => *source,
@@ -113,7 +115,10 @@ impl ClientFile {
             return Err(StoreError::Unsettled { path: self.path.clone() });
         }
         match after {
-            Some(text) => put(&target, text, &queue),
+            Some(text) => {
+                disk::create_dir_all(0o755, folder).doing("create", folder)?;
+                put(&target, text, &queue)
+            }
             None => disk::remove_file(&self.path).doing("remove", &self.path),
         }
     }
@@ -138,6 +143,20 @@ impl ClientFile {
     /// Our turn at the file, among all `atm` processes.
     fn queue(&self, target: &Path) -> Result<Queue, StoreError> {
         Queue::enter(&self.state.queue(target), &LockTimes::default().deadline())
+    }
+}
+
+/// The folders that are yet to be made, the deepest first.
+fn missing(folder: &Path) -> Vec<PathBuf> {
+    folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
+}
+
+/// Removes folders that were made for files that are gone, as far as they are empty: what is in them is somebody else's.
+pub fn remove_made_folders(mut folders: Vec<PathBuf>) {
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    for folder in folders {
+        // One that is used, or gone, is not ours to remove.
+        let _ = disk::remove_dir(folder);
     }
 }
 
@@ -173,7 +192,12 @@ mod tests {
         let link = folder.path().join("settings.json");
         std::os::unix::fs::symlink("real.json", &link).unwrap();
         let file = ClientFile::new(&link, &state);
-        let touched = Touched { path: link.clone(), before: Some("{}".to_owned()), after: "{1}".to_owned() };
+        let touched = Touched {
+            path: link.clone(),
+            before: Some("{}".to_owned()),
+            after: "{1}".to_owned(),
+            folders: Vec::new(),
+        };
         file.replace(Some("{}"), Some("{1}"), Some(&touched)).unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&real).unwrap(), "{1}");
@@ -240,5 +264,35 @@ mod tests {
         assert_eq!(file.read().unwrap().as_deref(), Some("x"));
         file.replace(Some("x"), None, None).unwrap();
         assert_eq!(file.read().unwrap(), None);
+    }
+
+    /// An empty folder was left where a client had none.
+    #[test]
+    fn folders_that_were_made_for_it_go_with_it_unless_somebody_uses_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let state = State::new(home.join("state"));
+        fs::create_dir(home.join("mine")).unwrap();
+        let install = |path: &str| {
+            let file = ClientFile::new(home.join(path), &state);
+            let path = file.path().to_owned();
+            let touched = Touched { path, before: None, after: "x".to_owned(), folders: Vec::new() };
+            file.replace(None, Some("x"), Some(&touched)).unwrap();
+            // A second time there is nothing to make, and what was made is not forgotten.
+            let again = Touched { after: "y".to_owned(), ..touched };
+            file.replace(Some("x"), Some("y"), Some(&again)).unwrap();
+            file
+        };
+        let files = ["a/b/one.json", "a/two.json", "mine/three.json", "used/deep/four.json"].map(install);
+        fs::write(home.join("used/by-the-client"), "").unwrap();
+        let mut made = Vec::new();
+        for file in &files {
+            made.extend(file.touched().unwrap().folders);
+            file.replace(Some("y"), None, None).unwrap();
+        }
+        remove_made_folders(made);
+        let left = |name: &str| home.join(name).exists();
+        assert!(!left("a") && !left("used/deep"));
+        assert!(left("mine") && left("used/by-the-client"));
     }
 }

@@ -22,7 +22,8 @@ fn editing_a_clients_settings() {
         let file = ClientFile::new(&path, &State::new(world.state()));
         let before = file.read()?;
         let after = AFTER.to_owned();
-        let touched = Touched { path: path.clone(), before: Some(BEFORE.to_owned()), after };
+        let touched =
+            Touched { path: path.clone(), before: Some(BEFORE.to_owned()), after, folders: Vec::new() };
         Ok(file.replace(before.as_deref(), Some(AFTER), Some(&touched))?)
     };
     let judge = |answer: Option<Result<(), OfficeError>>| {

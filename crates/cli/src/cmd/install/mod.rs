@@ -13,7 +13,7 @@ use atm_clients::settings::{Before, Identity, Installing, SERVER, SettingsError,
 use atm_clients::{AgentClient, Folders, Profile, Scope, program, shell};
 use atm_office::OfficeError;
 use atm_store::State;
-use atm_store::client_file::{ClientFile, Touched};
+use atm_store::client_file::{ClientFile, Touched, remove_made_folders};
 use atm_wire::counted;
 use clap::Args;
 use serde::Serialize;
@@ -93,6 +93,8 @@ struct Step {
     before: Option<String>,
     after: Option<String>,
     remember: Option<Touched>,
+    /// The folders that were made for it, where it is taken out.
+    folders: Vec<PathBuf>,
 }
 
 impl Install {
@@ -156,6 +158,7 @@ impl Install {
             for step in &steps {
                 step.take()?;
             }
+            remove_made_folders(steps.iter().flat_map(|step| step.folders.clone()).collect());
             for command in &commands {
                 command.run()?;
             }
@@ -206,7 +209,8 @@ impl Install {
                     target.without(now, original).map_err(bad)?
                 }
             };
-            return Ok(Step { file, real, before, after, remember: None });
+            let folders = touched.map(|touched| touched.folders).unwrap_or_default();
+            return Ok(Step { file, real, before, after, remember: None, folders });
         }
         let after = target.with(before.as_deref()).map_err(bad)?;
         // What the file was without us: as it was, unless somebody changed it since.
@@ -218,8 +222,9 @@ impl Install {
             }
             (before, _) => before.clone(),
         };
-        let remember = Touched { path: target.path.clone(), before: was, after: after.clone() };
-        Ok(Step { file, real, before, after: Some(after), remember: Some(remember) })
+        let remember =
+            Touched { path: target.path.clone(), before: was, after: after.clone(), folders: Vec::new() };
+        Ok(Step { file, real, before, after: Some(after), remember: Some(remember), folders: Vec::new() })
     }
 }
 

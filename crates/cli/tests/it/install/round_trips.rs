@@ -84,13 +84,12 @@ fn files_that_we_made_go_again() {
     for client in ["claude", "codex", "gemini", "qwen", "opencode", "cursor"] {
         for scope in ["--user", "--project"] {
             let world = World::new();
+            let before = crate::scene::tree(&world.home());
             world.installs(&[client, scope]);
             let files = crate::scene::tree(&world.home());
             assert!(files.iter().any(|path| path.is_file()), "{client}");
             world.installs(&[client, scope, "--uninstall"]);
-            let left: Vec<_> =
-                crate::scene::tree(&world.home()).into_iter().filter(|p| p.is_file()).collect();
-            assert_eq!(left, Vec::<std::path::PathBuf>::new(), "{client}");
+            assert_eq!(crate::scene::tree(&world.home()), before, "{client}");
         }
     }
 }
