@@ -81,9 +81,10 @@ fn mail_waits_for_the_next_session_of_a_folder() {
         [&json!("shop"), &json!("offline"), &json!(1), &Value::Null]
     );
     let mut next = Session::silent(&world, SECOND, "shop");
-    assert!(next.hook("SessionStart").contains("when you are back"));
-    let mut later = Session::silent(&world, "77aa88bb-1111", "shop");
-    assert_eq!(later.hook("SessionStart"), "", "it is before another's model");
+    let mut later = Session::start(&world, "77aa88bb-1111", "shop");
+    assert_eq!(next.hook("SessionStart"), "", "it takes no turn yet");
+    assert!(next.hook("UserPromptSubmit").contains("when you are back"));
+    assert_eq!(later.hook("UserPromptSubmit"), "", "it is before another's model");
     // One that ends without the end of its turn has not read it.
     drop(next);
     assert!(later.hook("UserPromptSubmit").contains("when you are back"));

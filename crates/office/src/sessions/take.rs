@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use atm_clients::AgentClient;
 use atm_store::SessionNote;
 use atm_wire::{MemberName, Message};
 
@@ -32,6 +33,7 @@ impl Office {
             team.leave_to_push(&mailbox, arrival.session)?;
             return Ok(Hooked::default());
         }
+        let moment = waits_for_a_turn(arrival.client, moment);
         team.hook_but(&mailbox, arrival.session, moment, || self.withheld(&mailbox, arrival.session))
     }
 
@@ -46,6 +48,19 @@ impl Office {
             withheld.add_session(other.id);
         }
         Ok(withheld)
+    }
+}
+
+/// A start is no turn: another session of the folder may be the first to take one, and gets the mail. Where a client takes no
+/// text in a turn, its start has to do.
+fn waits_for_a_turn(client: AgentClient, moment: Moment) -> Moment {
+    match moment {
+        Moment::Begins { remembers, .. }
+            if client.profile().hooks.as_ref().is_some_and(|hooks| hooks.takes_text_in_turn) =>
+        {
+            Moment::Begins { tells: false, remembers }
+        }
+        moment => moment,
     }
 }
 

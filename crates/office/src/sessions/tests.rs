@@ -123,6 +123,27 @@ fn of_two_sessions_that_ask_at_once_one_gets_a_letter() {
     }
 }
 
+/// A session that was opened and left alone kept the mail from those that worked beside it.
+#[test]
+fn waiting_mail_goes_to_the_first_that_takes_a_turn_and_not_to_the_first_that_starts() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
+    scene.office.end_session(ONE).unwrap();
+    scene.send("shop", "for the next one");
+    let begins = Moment::Begins { tells: true, remembers: false };
+    let (idle, works) = (arrival(TWO, &shop, 12), arrival("2d9a3e74-3f6a-4a9e", &shop, 13));
+    for session in [&idle, &works] {
+        assert_eq!(taken(&scene.office, &Arrival { begins: true, ..*session }, begins), 0);
+    }
+    assert_eq!(offered(&scene.office, &works), 1);
+    assert_eq!(offered(&scene.office, &idle), 0);
+    // A client that takes no text in a turn is told at its start.
+    scene.send(TWO, "for the editor");
+    let editor = Arrival { client: AgentClient::Cursor, begins: true, ..idle };
+    assert_eq!(taken(&scene.office, &editor, begins), 1);
+}
+
 /// A conversation that was taken up again in another folder got the mail of the old one, for ever.
 #[test]
 fn a_session_works_where_it_was_taken_up_last() {
