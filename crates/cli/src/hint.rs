@@ -162,7 +162,8 @@ fn advice(hint: &Hint) -> String {
         Hint::NameFolder => "--cwd names a folder that is there".into(),
         Hint::GiveCommand => "give --client, or the command behind `--`".into(),
         Hint::NamePermissionMode => {
-            "--permission-mode is one word, for Claude Code; other clients have settings of their own".into()
+            "--permission-mode is one word of the client's own; a client that takes none has settings for it"
+                .into()
         }
         Hint::LeaveToClient => "members that a client started are its own".into(),
         Hint::MailWaits => "its mail waits in its inbox".into(),

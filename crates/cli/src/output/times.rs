@@ -7,6 +7,7 @@ use atm_wire::Stamp;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+const JUST_NOW: &str = "just now";
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
@@ -34,7 +35,7 @@ impl Times {
     pub(crate) fn ago(&self, at: Stamp) -> String {
         match self.elapsed(at) {
             _ if self.utc => self.exact(at),
-            elapsed if (-MINUTE..MINUTE).contains(&elapsed) => "just now".to_owned(),
+            elapsed if (-MINUTE..MINUTE).contains(&elapsed) => JUST_NOW.to_owned(),
             elapsed if (0..2 * DAY).contains(&elapsed) => format!("{} ago", span(elapsed)),
             _ => self.format(at, "%Y-%m-%d"),
         }
@@ -55,7 +56,7 @@ impl Times {
     pub(crate) fn moment(&self, at: Stamp) -> String {
         match self.elapsed(at) {
             _ if self.utc => self.exact(at),
-            elapsed if (-MINUTE..MINUTE).contains(&elapsed) => "just now".to_owned(),
+            elapsed if (-MINUTE..MINUTE).contains(&elapsed) => JUST_NOW.to_owned(),
             elapsed if (0..DAY).contains(&elapsed) => {
                 format!("{} ({} ago)", self.format(at, "%H:%M"), span(elapsed))
             }
@@ -70,15 +71,22 @@ impl Times {
 
     /// A sentence in which stamps stand, with the times as people see them.
     pub(crate) fn in_words(&self, text: &str) -> String {
-        let words = text.split_inclusive(char::is_whitespace).map(|word| {
+        let mut said = String::with_capacity(text.len());
+        for word in text.split_inclusive(char::is_whitespace) {
             let core = word.trim_end_matches(|c: char| c.is_whitespace() || ".,;:)".contains(c));
             // A number alone would be taken for a time, too.
-            match Stamp::parse(core).ok().filter(|_| core.contains('T')) {
-                Some(at) => format!("{}{}", self.moment(at), &word[core.len()..]),
-                None => word.to_owned(),
+            let Some(at) = Stamp::parse(core).ok().filter(|_| core.contains('T')) else {
+                said.push_str(word);
+                continue;
+            };
+            let moment = self.moment(at);
+            if moment == JUST_NOW && said.ends_with(" at ") {
+                said.truncate(said.len() - "at ".len());
             }
-        });
-        words.collect()
+            said.push_str(&moment);
+            said.push_str(&word[core.len()..]);
+        }
+        said
     }
 
     /// For a column of times in order: the time of day, with the date where it is another day.
@@ -186,6 +194,8 @@ mod tests {
             times.in_words(said),
             "sent mail at 13:48 (12 min ago); T is no time, 1794908576282 neither"
         );
+        let said = "took mail at 2026-11-15T11:59:30.000Z; shutdownAt is 2026-11-15T11:59:30.000Z";
+        assert_eq!(times.in_words(said), "took mail just now; shutdownAt is just now");
         let utc = Times::new(true);
         let at = stamp("2026-11-15T11:48:00Z");
         for shown in [utc.ago(at), utc.moment(at), utc.in_order(at), utc.exact(at)] {
