@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use atm_clients::AgentClient;
 use atm_clients::claude::sessions;
+use atm_clients::conversations::Openness;
 use atm_store::SessionNote;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,15 @@ impl Registered {
     /// When its conversation last went on, where that can be told.
     pub(crate) fn went_on(&self) -> Option<Stamp> {
         went_on_at(self.client.parse().ok()?, self.transcript.as_deref(), &self.session)
+    }
+
+    /// Whether a process has its conversation open.
+    pub(crate) fn openness(&self) -> Openness {
+        let client = self.client.parse::<AgentClient>().ok();
+        let known = client.and_then(|client| client.profile().conversations.as_ref());
+        known
+            .zip(self.transcript.as_deref())
+            .map_or(Openness::Unknown, |(known, path)| (known.openness)(path, &self.session))
     }
 }
 

@@ -7,9 +7,11 @@ use atm_clients::AgentClient;
 use atm_ledger::Stage;
 use atm_store::{Root, State};
 use atm_wire::brief;
+use atm_wire::team::Manner;
 use serde_json::json;
 
 use super::*;
+use crate::chores::wake::Ladder;
 use crate::mail::hook::{HeldBy, Moment};
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
@@ -243,6 +245,28 @@ fn a_conversation_that_is_taken_up_again_is_told_what_it_does_not_have() {
             assert_eq!(view[0].unread, 0, "{is_written} {remembers} {tells}");
         }
     }
+}
+
+/// Nothing said how a session's folder is woken, though its session runs in a client that can be called.
+#[test]
+fn the_session_that_works_in_a_folder_is_woken_as_its_client_is() {
+    let scene = Scene::new();
+    let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+    let codex = codex(&shop, &conversation);
+    scene.office.register_session(&codex).unwrap();
+    scene.send("shop", "are you there?");
+    let mailbox = scene.office.mailbox_of_folder(&shop).unwrap();
+    let wake = || scene.office.wake(&team_name(), &mailbox, &Ladder::default(), true);
+    assert_eq!(wake().unwrap_err().code(), "busy_member", "nothing tells that it waits");
+    scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Nothing }).unwrap();
+    scene.send("shop", "and this?");
+    let woken = wake().unwrap();
+    assert_eq!((woken.way, woken.woken), (Some(Manner::Codex), true));
+    // With two of them nobody says which; a client that has no such command is not called.
+    scene.office.register_session(&arrival(TWO, &shop, 12)).unwrap();
+    assert_eq!(wake().unwrap_err().code(), "no_way");
+    scene.office.end_session(THREAD).unwrap();
+    assert_eq!(wake().unwrap_err().code(), "no_way");
 }
 
 const THREAD: &str = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";

@@ -163,7 +163,8 @@ impl Office {
         if let Some(why) = handle.why_off(member).filter(|_| !may_queue) {
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
-        let (manner, way) = handle.way_of(member, name, may_queue)?;
+        let session = handle.woken_session(member);
+        let (manner, way) = handle.way_of(session.as_ref().unwrap_or(member), name, may_queue)?;
         match way.by_itself() {
             Some(why) => Ok(Woken::not(team, name, Some(manner), why, count)),
             None => wake(manner, way.as_ref(), count),

@@ -1,6 +1,7 @@
 //! The ways to wake a member, and which is whose.
 
 use std::fmt;
+use std::path::Path;
 
 use atm_clients::AgentClient;
 use atm_clients::conversations::Openness;
@@ -14,6 +15,7 @@ use super::server::ByServer;
 use super::typed::TypedLine;
 use crate::error::OfficeError;
 use crate::people::pane::PaneRef;
+use crate::sessions;
 use crate::team::Team;
 use crate::trail::transcript::Tie;
 
@@ -120,8 +122,27 @@ impl Team<'_> {
 }
 
 impl Team<'_> {
+    /// A folder's mailbox is woken as the one session is that works there, if its client has a command for that.
+    pub(super) fn woken_session(&self, mailbox: &Member) -> Option<Member> {
+        if !sessions::is_team(self.name()) || mailbox.waking.manner != Manner::Auto {
+            return None;
+        }
+        let folder = Path::new(mailbox.cwd.as_deref()?);
+        let running = self.office().running_sessions();
+        let mut here = running.into_iter().filter(|session| session.folder == folder);
+        let (Some(only), None) = (here.next(), here.next()) else { return None };
+        let method = only.client.profile().wake.as_ref()?;
+        let mut mailbox = matches!(method.way, WakeWay::Command(_)).then(|| mailbox.clone())?;
+        (mailbox.waking.manner, mailbox.waking.session) = (method.manner, Some(only.id));
+        Some(mailbox)
+    }
+
     /// Whether a process has a conversation of a member open, as far as its client's hooks said where it is.
     fn openness_of(&self, name: &MemberName, session: &str) -> Openness {
+        if sessions::is_team(self.name()) {
+            let known = self.office().registered_session(session);
+            return known.map_or(Openness::Unknown, |known| known.openness());
+        }
         let ties = self.office().ties(self.name());
         let tie = ties.of(name.as_str()).iter().find(|tie| tie.session == session);
         tie.map_or(Openness::Unknown, Tie::openness)
