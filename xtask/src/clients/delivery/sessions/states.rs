@@ -158,7 +158,7 @@ fn killed(start: &Start<'_>) -> Result<Outcome> {
         outcome.note = "from the start of the resumed session on";
         return Ok(outcome);
     }
-    // Mail that a hook puts before the model at the start is seen with the first turn.
+    // Without push, mail comes with the first turn.
     comes_true(SOON, || Ok(PROMPTS.iter().any(|prompt| scene.terminal.screen().contains(prompt))))?;
     let from = let_in(&scene)?;
     accounted(&scene, &sent, from)
