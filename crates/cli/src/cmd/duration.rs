@@ -20,7 +20,7 @@ pub(in crate::cmd) fn time_left(until: Stamp, now: Stamp) -> String {
     const MINUTE: i64 = 60_000;
     let left = (until.as_millis() - now.as_millis()).max(0);
     match (left + MINUTE - 1) / MINUTE {
-        0 | 1 => span(left),
+        0 | 1 => span((left + 999) / 1_000 * 1_000),
         minutes if minutes < 180 => format!("{minutes} min"),
         minutes => span((minutes + 30) * MINUTE),
     }
@@ -42,4 +42,25 @@ pub(super) fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<
     text.map(moment).transpose().map_err(|error| {
         Failure::usage(format!("{flag} {error}")).hint(format!("write it {}", when::EXAMPLES))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_never_said_to_be_less() {
+        let left = |ms: i64| time_left(Stamp::from_millis(1_000_000 + ms), Stamp::from_millis(1_000_000));
+        for (ms, words) in [
+            (-5, "0 ms"),
+            (0, "0 ms"),
+            (2_990, "3 s"),
+            (3_000, "3 s"),
+            (59_001, "1 min"),
+            (1_799_900, "30 min"),
+            (3 * 3_600_000 - 100, "3 h"),
+        ] {
+            assert_eq!(left(ms), words, "{ms} ms");
+        }
+    }
 }

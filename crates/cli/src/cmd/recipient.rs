@@ -78,7 +78,7 @@ pub(super) fn acting(
 }
 
 /// The session that this command was called in.
-pub(super) fn session_here(context: &Context) -> Option<String> {
+pub(crate) fn session_here(context: &Context) -> Option<String> {
     context.office.session_here(u64::from(parent_id()), |name| env::var(name).ok())
 }
 

@@ -1,12 +1,10 @@
 //! `atm team join`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
-use std::env;
-
-use atm_clients::AgentClient;
 use atm_office::people::join::Adoption;
 use clap::Args;
 
+use crate::cmd::recipient::session_here;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -35,8 +33,7 @@ impl Join {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
-        let session = self.session.or_else(|| variables.find_map(|name| env::var(name).ok()));
+        let session = self.session.or_else(|| session_here(context));
         let session = session.filter(|session| !session.trim().is_empty()).ok_or_else(|| {
             Failure::usage("which conversation leads from now on?")
                 .hint("give --session ID; in a hook of Claude Code it is $CLAUDE_CODE_SESSION_ID")
