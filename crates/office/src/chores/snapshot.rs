@@ -7,7 +7,7 @@ use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Draft, MemberName, Message, Stamp, TeamName};
 
 use super::standing::{self, Standing};
-use super::wake::Memory;
+use super::wake::{Memory, woken_as};
 use crate::error::OfficeError;
 use crate::mail::outbox::parse_draft;
 use crate::office::Office;
@@ -172,6 +172,9 @@ impl Snapshot {
                 snapshot.wakes.insert(name.clone(), Memory::parse(remembered.as_deref()));
                 snapshot.inboxes.insert(name, messages);
             }
+            if sessions::is_team(team) {
+                snapshot.wake_sessions(office);
+            }
         }
         if parts.reservations {
             snapshot.reservations = office.kept_reservations(team)?;
@@ -186,6 +189,25 @@ impl Snapshot {
             snapshot.mutes = handle.recent_mutes().unwrap_or_default();
         }
         Ok(snapshot)
+    }
+
+    /// Folders with unread mail are woken as the sessions that work there.
+    fn wake_sessions(&mut self, office: &Office) {
+        let has_unread = |name: &str| {
+            let messages = self.inboxes.iter().find(|(known, _)| known.as_str() == name);
+            messages.is_some_and(|(_, messages)| messages.iter().any(|message| !message.read))
+        };
+        let mut mailboxes: Vec<&mut Member> =
+            self.config.members.iter_mut().filter(|member| has_unread(&member.name)).collect();
+        if mailboxes.is_empty() {
+            return;
+        }
+        let running = office.running_sessions();
+        for mailbox in &mut mailboxes {
+            if let Some(woken) = woken_as(mailbox, &running) {
+                **mailbox = woken;
+            }
+        }
     }
 
     /// How far a health sweep is with each member but the lead.

@@ -11,7 +11,8 @@ use atm_wire::team::Manner;
 use serde_json::json;
 
 use super::*;
-use crate::chores::wake::Ladder;
+use crate::chores::wake::{Ladder, Waking};
+use crate::chores::{Chore, Parts, Snapshot};
 use crate::mail::hook::{HeldBy, Moment};
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
@@ -262,9 +263,18 @@ fn the_session_that_works_in_a_folder_is_woken_as_its_client_is() {
     scene.send("shop", "and this?");
     let woken = wake().unwrap();
     assert_eq!((woken.way, woken.woken), (Some(Manner::Codex), true));
+    // The daemon does so by itself.
+    let due = || {
+        let team = team_name();
+        let mut team = scene.office.team(&team).unwrap();
+        let snapshot = Snapshot::take(&mut team, Parts { inboxes: true, ..Parts::default() }).unwrap();
+        Waking(&Ladder::default()).due(&snapshot, scene.office.now()).len()
+    };
+    assert_eq!(due(), 1);
     // With two of them nobody says which; a client that has no such command is not called.
     scene.office.register_session(&arrival(TWO, &shop, 12)).unwrap();
     assert_eq!(wake().unwrap_err().code(), "no_way");
+    assert_eq!(due(), 0);
     scene.office.end_session(THREAD).unwrap();
     assert_eq!(wake().unwrap_err().code(), "no_way");
 }

@@ -108,7 +108,7 @@ fn an_idle_word_a_heartbeat_and_taken_mail_change_the_state() {
     world.ok(&["--as", "alice", "idle"]);
     assert_eq!(state(&world, "alice").0, "idle");
     let shown = world.ok(&["status", "alice", "--why"]);
-    assert!(shown.contains("idle") && shown.contains("said that it is idle (available) at "), "{shown}");
+    assert!(shown.contains("idle") && shown.contains("said that it is idle (available) "), "{shown}");
     world.ok(&["send", "alice", "work"]);
     assert_eq!(state(&world, "alice").0, "idle", "mail that waits wakes nobody");
     world.ok(&["--as", "alice", "read"]);

@@ -32,6 +32,7 @@ pub use error::WakeError;
 pub use ladder::Ladder;
 pub(crate) use ladder::Memory;
 pub use watch::WakeWatch;
+pub(super) use way::woken_as;
 pub use way::{Hearer, Way};
 
 use crate::error::OfficeError;

@@ -15,7 +15,7 @@ use super::server::ByServer;
 use super::typed::TypedLine;
 use crate::error::OfficeError;
 use crate::people::pane::PaneRef;
-use crate::sessions;
+use crate::sessions::{self, Live};
 use crate::team::Team;
 use crate::trail::transcript::Tie;
 
@@ -124,17 +124,8 @@ impl Team<'_> {
 impl Team<'_> {
     /// A folder's mailbox is woken as the one session is that works there, if its client has a command for that.
     pub(super) fn woken_session(&self, mailbox: &Member) -> Option<Member> {
-        if !sessions::is_team(self.name()) || mailbox.waking.manner != Manner::Auto {
-            return None;
-        }
-        let folder = Path::new(mailbox.cwd.as_deref()?);
-        let running = self.office().running_sessions();
-        let mut here = running.into_iter().filter(|session| session.folder == folder);
-        let (Some(only), None) = (here.next(), here.next()) else { return None };
-        let method = only.client.profile().wake.as_ref()?;
-        let mut mailbox = matches!(method.way, WakeWay::Command(_)).then(|| mailbox.clone())?;
-        (mailbox.waking.manner, mailbox.waking.session) = (method.manner, Some(only.id));
-        Some(mailbox)
+        let is_session = sessions::is_team(self.name());
+        is_session.then(|| woken_as(mailbox, &self.office().running_sessions())).flatten()
     }
 
     /// Whether a process has a conversation of a member open, as far as its client's hooks said where it is.
@@ -147,6 +138,17 @@ impl Team<'_> {
         let tie = ties.of(name.as_str()).iter().find(|tie| tie.session == session);
         tie.map_or(Openness::Unknown, Tie::openness)
     }
+}
+
+/// A folder's mailbox, woken as the one session that works there.
+pub(in crate::chores) fn woken_as(mailbox: &Member, running: &[Live]) -> Option<Member> {
+    let folder = Path::new(mailbox.cwd.as_deref().filter(|_| mailbox.waking.manner == Manner::Auto)?);
+    let mut here = running.iter().filter(|session| session.folder == folder);
+    let (Some(only), None) = (here.next(), here.next()) else { return None };
+    let method = only.client.profile().wake.as_ref()?;
+    let mut mailbox = matches!(method.way, WakeWay::Command(_)).then(|| mailbox.clone())?;
+    (mailbox.waking.manner, mailbox.waking.session) = (method.manner, Some(only.id.clone()));
+    Some(mailbox)
 }
 
 /// Whether a member has to be called, since it does not look by itself.
