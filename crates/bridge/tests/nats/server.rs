@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use atm_support::wait_until;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitOptions};
 use tempfile::TempDir;
 
 /// The server that `cargo xtask setup` installs.
@@ -124,6 +124,8 @@ impl Server {
     pub(crate) fn hang(&self) {
         let pid = Pid::from_child(self.child.as_ref().unwrap());
         rustix::process::kill_process(pid, Signal::STOP).unwrap();
+        // The signal alone leaves it the time for an answer.
+        rustix::process::waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
     }
 
     /// Its disk is lost, and it comes back empty.
