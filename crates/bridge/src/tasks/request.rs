@@ -181,6 +181,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// Reserves the number of a new task.
     pub fn number(&mut self, team: &str) -> Result<Answer, MirrorError> {
         self.begin()?;
+        // Tasks that were made before it keep theirs.
+        self.number_new(team)?;
         Ok(Answer::Number { id: self.reserve(team)? })
     }
 }

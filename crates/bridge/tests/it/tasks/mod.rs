@@ -9,6 +9,7 @@ mod costs;
 mod disk;
 mod faults;
 mod movers;
+mod numbers;
 mod realm;
 mod troubles;
 mod world;
