@@ -118,7 +118,8 @@ impl Desk {
         };
         // Where there are several, a call has to name one, for every recipient.
         let names_team = team.is_some() && self.team_is_clear();
-        let from = Sender { team: chosen, names_team, is_named: session.is_none(), session };
+        let find = || session.clone();
+        let from = Sender { team: chosen, names_team, is_named: session.is_none(), session: Some(&find) };
         let to = to.parse::<Recipient>()?.within(&self.settings.cwd, None);
         let route = self.office().route(from, to, false)?;
         let sender = match &route.from {

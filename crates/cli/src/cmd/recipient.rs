@@ -28,7 +28,7 @@ pub(super) fn route<'a>(
         team: context.chosen_team()?,
         names_team: !context.global.team.is_empty(),
         is_named: context.identity()?.is_some(),
-        session: session_here(context),
+        session: Some(&|| session_here(context)),
     };
     let said = to.to_string();
     let to = to.within(&context.cwd, env::home_dir().as_deref());

@@ -28,7 +28,7 @@ pub(crate) use list::Live;
 pub use list::SessionView;
 pub use register::Arrival;
 pub(crate) use register::Registered;
-pub use route::{Recipient, Route, Sender};
+pub use route::{FindSession, Recipient, Route, Sender};
 pub(crate) use take::is_for_another;
 
 /// The team of all mailboxes that are folders.

@@ -77,17 +77,20 @@ impl fmt::Display for Recipient {
     }
 }
 
+/// How the session that a front was called in is found.
+pub type FindSession<'a> = &'a dyn Fn() -> Option<String>;
+
 /// Who sends, as far as a front knows it.
-#[derive(Debug)]
-pub struct Sender {
+pub struct Sender<'a> {
     /// The team that is meant, or why none is.
     pub team: Result<TeamName, OfficeError>,
     /// Somebody named that team for this letter: no session is meant.
     pub names_team: bool,
     /// Somebody said in whose name it is sent.
     pub is_named: bool,
-    /// The session that the front was called in.
-    pub session: Option<String>,
+    /// How the session is found that the front was called in: that takes a look at the processes above, for which a letter to a
+    /// member does not pay.
+    pub session: Option<FindSession<'a>>,
 }
 
 /// Where a letter goes.
@@ -124,7 +127,7 @@ impl Route<'_> {
 impl Office {
     /// Where a letter goes; an error with the nearest names, or with those that may be meant. `creates` says that an inbox is
     /// made for a name that nobody has: then no session is meant.
-    pub fn route(&self, sender: Sender, to: Recipient, creates: bool) -> Result<Route<'_>, OfficeError> {
+    pub fn route(&self, sender: Sender<'_>, to: Recipient, creates: bool) -> Result<Route<'_>, OfficeError> {
         let to = match to {
             Recipient::Folder(folder) => return self.route_to_session(sender, &folder),
             Recipient::Address(to) => match self.called_team(to.team.clone()) {
@@ -178,7 +181,7 @@ impl Office {
     }
 
     /// From the one that is named, from the session that sends, or from the person at the keyboard.
-    fn route_to_session(&self, sender: Sender, wanted: &str) -> Result<Route<'_>, OfficeError> {
+    fn route_to_session(&self, sender: Sender<'_>, wanted: &str) -> Result<Route<'_>, OfficeError> {
         let (to, session) = self.session_address(wanted)?;
         if sender.is_named {
             let team = match sender.team {
@@ -187,7 +190,7 @@ impl Office {
             };
             return Ok(Route { team: self.team(&team)?, from: None, to, session });
         }
-        let own = sender.session.map(|session| self.mailbox_of_session(&session));
+        let own = sender.session.and_then(|find| find()).map(|session| self.mailbox_of_session(&session));
         let from = own.transpose()?.flatten();
         Ok(Route { team: self.team(&team_name())?, from, to, session })
     }
@@ -337,6 +340,30 @@ mod tests {
                 let routed = office.route(sender, to, false);
                 assert!(routed.is_ok(), "{name}: {}", routed.unwrap_err());
             }
+        }
+    }
+
+    #[test]
+    fn the_session_that_sends_is_looked_for_only_if_a_session_is_written_to() {
+        let env = atm_support::TestEnv::new();
+        let office = Office::new(env.store_root(), env.store_state());
+        office.create_team(&TeamPlan::new("dev", "")).unwrap();
+        office.add_member(&"dev".parse().unwrap(), &MemberPlan::new("bob")).unwrap();
+        let folder = env.root().join("shop");
+        std::fs::create_dir_all(&folder).unwrap();
+        office.set_session_alias("front", &folder).unwrap();
+        for (to, is_named, looks) in
+            [("bob", false, 0), ("bob@dev", true, 0), ("front", true, 0), ("front", false, 1)]
+        {
+            let looked = std::cell::Cell::new(0);
+            let find = || {
+                looked.set(looked.get() + 1);
+                None
+            };
+            let team = Ok("dev".parse().unwrap());
+            let sender = Sender { team, names_team: false, is_named, session: Some(&find) };
+            office.route(sender, to.parse().unwrap(), false).unwrap();
+            assert_eq!(looked.get(), looks, "{to} {is_named}");
         }
     }
 
