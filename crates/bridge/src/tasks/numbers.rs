@@ -110,7 +110,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             let new: Vec<(TaskId, String)> = texts
                 .iter()
                 .filter_map(|(id, text)| Some((*id, text.clone()?)))
-                .filter(|(id, text)| self.is_new(team, *id, text, &texts))
+                // One that cannot be marked stays as it is, and stops no other.
+                .filter(|(id, text)| can_be_marked(text) && self.is_new(team, *id, text, &texts))
                 .collect();
             let (mut moves, mut wanted) = (Vec::new(), BTreeSet::new());
             for (id, text) in &new {
@@ -368,4 +369,9 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             }
         }
     }
+}
+
+/// Whether the marks of this program can be put into a file.
+fn can_be_marked(text: &str) -> bool {
+    edit(text, &[Change::note(SHARED_ID, "")]).is_ok()
 }
