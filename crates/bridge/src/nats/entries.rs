@@ -276,14 +276,16 @@ impl Entries for NatsEntries {
         let (key, (bucket, _)) = (numbers_key(team), self.bucket()?);
         let found = self.wait(async move { bucket.standing(&key).await })?;
         let Some(Standing { value, revision, .. }) = found else {
-            return Ok(LastNumber { last: TaskId::NONE, revision: 0 });
+            return Ok(LastNumber { last: TaskId::NONE, revision: 0, is_own: false });
         };
         // What was deleted, or nobody can read, says nothing: it is replaced by what is known.
-        let last = match value.map(|value| self.signer.open(&value)) {
-            Some(Ok((_, Body::Numbers(numbers)))) if numbers.team == team => numbers.last,
-            _ => TaskId::NONE,
+        let (last, is_own) = match value.map(|value| self.signer.open(&value)) {
+            Some(Ok((from, Body::Numbers(numbers)))) if numbers.team == team => {
+                (numbers.last, from == self.signer.me.machine)
+            }
+            _ => (TaskId::NONE, false),
         };
-        Ok(LastNumber { last, revision })
+        Ok(LastNumber { last, revision, is_own })
     }
 
     fn set_last_number(&mut self, team: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {

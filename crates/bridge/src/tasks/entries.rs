@@ -44,6 +44,8 @@ pub struct LastNumber {
     pub last: TaskId,
     /// The entry's version; 0 if there is none.
     pub revision: u64,
+    /// This machine gave it.
+    pub is_own: bool,
 }
 
 /// The bucket.

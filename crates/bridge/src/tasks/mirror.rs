@@ -48,6 +48,8 @@ pub struct Mirror<E, F> {
     pub(super) writes: Option<Vec<Write>>,
     /// New tasks whose numbers may still change: what links to them is told to nobody yet.
     pub(super) unsettled: BTreeSet<TaskId>,
+    /// By team: numbers of which the bucket did not say whether this machine has them, and in the place of which version.
+    pub(super) unheard: BTreeMap<String, (BTreeSet<TaskId>, u64)>,
     /// Entries in which another machine took a claim of this one, and which were set back.
     pub(super) overruled: Vec<String>,
 }
@@ -87,6 +89,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             watched: BTreeSet::new(),
             writes: None,
             unsettled: BTreeSet::new(),
+            unheard: BTreeMap::new(),
             overruled: Vec::new(),
         }
     }
@@ -237,6 +240,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         }
         let old = std::mem::replace(&mut self.memory.bucket, bucket);
         self.memory.is_renewed |= !old.is_empty();
+        self.unheard.clear();
         for team in self.memory.teams.values_mut() {
             // Whether others know of these by the old one cannot be told any more.
             team.reserved.clear();

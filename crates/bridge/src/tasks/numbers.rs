@@ -60,6 +60,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// knows that no other machine has a task by that number.
     fn last_number(&mut self, team: &str) -> Result<LastNumber, MirrorError> {
         let known = self.entries.last_number(team)?;
+        self.hear_of(team, known)?;
         let is_set_back = known.last < self.highest_given(team)?;
         let is_new = known.revision == 0 && self.memory.is_renewed;
         if !is_set_back && !is_new {
@@ -82,14 +83,40 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 break;
             }
             let known = self.last_number(team)?;
+            let mut own: BTreeSet<TaskId> = ids.intersection(&self.team(team).reserved).copied().collect();
             let free: BTreeSet<TaskId> = ids.iter().filter(|id| **id > known.last).copied().collect();
-            let Some(highest) = free.last().copied() else { break };
-            if let Set::Done(_) = self.entries.set_last_number(team, known, highest)? {
-                self.team(team).reserved.extend(free.iter().copied());
-                return self.reserved(team, highest).map(|_| free);
+            let Some(highest) = free.last().copied() else { return Ok(own) };
+            match self.entries.set_last_number(team, known, highest) {
+                Ok(Set::Done(_)) => {
+                    self.team(team).reserved.extend(free.iter().copied());
+                    own.extend(free);
+                    return self.reserved(team, highest).map(|_| own);
+                }
+                Ok(Set::Lost) => {}
+                Err(away) => {
+                    self.unheard.insert(team.to_owned(), (free, known.revision));
+                    return Err(away.into());
+                }
             }
         }
         Ok(BTreeSet::new())
+    }
+
+    /// Finds out whether this machine has the numbers of which the bucket did not say so.
+    fn hear_of(&mut self, team: &str, known: LastNumber) -> Result<(), MirrorError> {
+        let Some((ids, revision)) = self.unheard.get(team) else { return Ok(()) };
+        // While its version is there, they may still come.
+        if known.revision == *revision {
+            return Ok(());
+        }
+        let ids = ids.clone();
+        self.unheard.remove(team);
+        let highest = ids.last().copied().filter(|highest| known.is_own && *highest == known.last);
+        if let Some(highest) = highest {
+            self.team(team).reserved.extend(ids);
+            self.reserved(team, highest)?;
+        }
+        Ok(())
     }
 
     fn reserved(&mut self, team: &str, id: TaskId) -> Result<TaskId, MirrorError> {

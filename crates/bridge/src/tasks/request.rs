@@ -66,6 +66,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let mut unheard: Option<Away> = None;
         for _ in 0..ATTEMPTS {
             match (self.attempt(team, id, done, &verdict), &unheard) {
+                // That nothing is changed is not known any more.
+                (Ok(Attempt::Answered(Answer::Away { .. })), Some(away)) => {
+                    return Ok(Answer::Unsure { why: away.to_string() });
+                }
                 (Ok(Attempt::Answered(answer)), _) => return Ok(answer),
                 (Ok(Attempt::Lost), _) => {}
                 (Ok(Attempt::Unheard(away)), None) => unheard = Some(away),

@@ -23,7 +23,7 @@ pub(crate) struct Server {
     made: u64,
     revision: u64,
     pub(crate) entries: BTreeMap<TaskId, Entry>,
-    last: Option<(TaskId, u64)>,
+    last: Option<(TaskId, u64, Machine)>,
     /// What somebody on a fourth machine was granted while another one was between its look and its word.
     pub(crate) rivals: Vec<Rival>,
     /// Where members are at home. Every machine remembers that, and gives it back to a bucket that lost it.
@@ -100,6 +100,10 @@ pub(crate) struct Luck {
     pub(crate) jump: Cell<i64>,
     /// The next entry is put without an answer.
     pub(crate) is_unheard: Cell<bool>,
+    /// Something that nobody can read takes its place right after that.
+    pub(crate) is_spoiled: Cell<bool>,
+    /// The next number is given without an answer.
+    pub(crate) is_number_unheard: Cell<bool>,
     /// Somebody is always faster, and changes nothing.
     pub(crate) is_busy: Cell<bool>,
     /// In a hundred calls.
@@ -197,24 +201,30 @@ impl Entries for Line {
             server.entries.insert(value.id, entry);
             Set::Done(server.revision)
         });
+        if is_unheard && self.luck.is_spoiled.get() {
+            self.server.borrow_mut().spoil(value.id, 60);
+        }
         if is_unheard { Err(Away("no answer".into())) } else { answer }
     }
 
     fn last_number(&mut self, _: &str) -> Result<LastNumber, Away> {
-        self.call(|server, _| {
-            let (last, revision) = server.last.unwrap_or((TaskId::NONE, 0));
-            LastNumber { last, revision }
+        self.call(|server, me| match &server.last {
+            Some((last, revision, from)) => {
+                LastNumber { last: *last, revision: *revision, is_own: from == me }
+            }
+            None => LastNumber { last: TaskId::NONE, revision: 0, is_own: false },
         })
     }
 
     fn set_last_number(&mut self, _: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {
-        self.call(|server, _| {
-            if server.last.map_or(0, |(_, revision)| revision) != known.revision {
+        let answer = self.call(|server, me| {
+            if server.last.as_ref().map_or(0, |(_, revision, _)| *revision) != known.revision {
                 return Set::Lost;
             }
             server.revision += 1;
-            server.last = Some((last, server.revision));
+            server.last = Some((last, server.revision, me.clone()));
             Set::Done(server.revision)
-        })
+        });
+        if self.luck.is_number_unheard.take() { Err(Away("no answer".into())) } else { answer }
     }
 }

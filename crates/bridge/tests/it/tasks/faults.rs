@@ -1,9 +1,9 @@
 //! Sequences with one fault each: a crash, a full disk, an answer that is lost, a server that forgets.
 
 use atm_office::tasks::shared::Answer;
-use atm_wire::task::Change;
+use atm_wire::task::{Change, Task};
 
-use super::realm::Realm;
+use super::realm::{Realm, id};
 
 fn describe(text: &str) -> [Change; 1] {
     [Change::Description(text.into())]
@@ -106,4 +106,37 @@ fn what_is_written_again_after_its_task_was_deleted_elsewhere_is_told_with_its_t
     assert_eq!(realm.text(1, task), None);
     let told = realm.told(1);
     assert!(told.len() == 1 && told[0].contains("an hour of writing"), "{told:?}");
+}
+
+/// It was answered that nothing had changed.
+#[test]
+fn a_claim_whose_answer_was_lost_is_unsure_when_nobody_can_read_what_is_there_then() {
+    let mut realm = Realm::new(1);
+    let task = realm.make(0, "dig");
+    realm.sites[0].luck.is_unheard.set(true);
+    realm.sites[0].luck.is_spoiled.set(true);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Unsure { .. }), "{answer:?}");
+}
+
+/// They got others, and their members were told that another machine had theirs.
+#[test]
+fn new_tasks_keep_their_numbers_though_the_answer_that_they_have_them_was_lost() {
+    for is_cut in [false, true] {
+        let mut realm = Realm::new(2);
+        for number in 1..=3 {
+            let text = Task::new(number.to_string(), format!("task {number}"), "").render().unwrap();
+            realm.write(0, id(number), &text);
+        }
+        realm.sites[0].luck.is_number_unheard.set(true);
+        let _ = realm.sites[0].bridge.sync();
+        if is_cut {
+            realm.cut(0, true);
+            realm.sites[0].bridge.sync().unwrap_err();
+            realm.cut(0, false);
+        }
+        realm.sync();
+        let numbers: Vec<String> = realm.titles().into_iter().map(|(id, _)| id).collect();
+        assert_eq!(numbers, ["1", "2", "3"], "{:?}", realm.told(0));
+    }
 }
