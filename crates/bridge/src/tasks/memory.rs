@@ -56,6 +56,12 @@ pub(super) struct TeamMemory {
 }
 
 impl TeamMemory {
+    /// The task of this number is not new: what was claimed of it may still hold. Says whether that is news.
+    pub(super) fn was_shared(&mut self, id: TaskId) -> bool {
+        let was_reserved = self.reserved.remove(&id);
+        self.moved.insert(id) || was_reserved
+    }
+
     /// What is remembered beside the tasks.
     fn without_tasks(&self) -> Self {
         Self {

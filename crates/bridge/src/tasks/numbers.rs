@@ -7,7 +7,7 @@ use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit, relink, ren
 use super::entries::{Away, Entries, Entry, LastNumber};
 use super::files::{TaskFiles, Texts};
 use super::mirror::{Mirror, MirrorError};
-use super::settle::{is_same_task, unreadable};
+use super::settle::{is_same_task, links, unreadable};
 use crate::nats::Set;
 use crate::protocol::tasks::{Base, SharedTask};
 
@@ -29,13 +29,17 @@ enum Number {
 }
 
 impl<E: Entries, F: TaskFiles> Mirror<E, F> {
-    /// Reserves the number after every one that any machine has given.
-    pub(super) fn reserve(&mut self, team: &str) -> Result<TaskId, MirrorError> {
+    /// Reserves the numbers after every one that any machine has given, all at once.
+    pub(super) fn reserve(&mut self, team: &str, count: usize) -> Result<Vec<TaskId>, MirrorError> {
         for _ in 0..ATTEMPTS {
             let known = self.last_number(team)?;
-            let Some(next) = known.last.max(self.highest(team)?).next() else { break };
-            if let Set::Done(_) = self.entries.set_last_number(team, known, next)? {
-                return self.reserved(team, next);
+            let after = known.last.max(self.highest(team)?);
+            let ids: Vec<TaskId> = std::iter::successors(after.next(), |id| id.next()).take(count).collect();
+            let Some(last) = ids.last().copied().filter(|_| ids.len() == count) else { break };
+            if let Set::Done(_) = self.entries.set_last_number(team, known, last)? {
+                self.team(team).reserved.extend(ids.iter().copied());
+                self.reserved(team, last)?;
+                return Ok(ids);
             }
         }
         Err(Away("others reserve numbers at the same time".to_owned()).into())
@@ -90,7 +94,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 Ok(Set::Done(_)) => {
                     self.team(team).reserved.extend(free.iter().copied());
                     own.extend(free);
-                    return self.reserved(team, highest).map(|_| own);
+                    return self.reserved(team, highest).map(|()| own);
                 }
                 Ok(Set::Lost) => {}
                 Err(away) => {
@@ -119,13 +123,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(())
     }
 
-    fn reserved(&mut self, team: &str, id: TaskId) -> Result<TaskId, MirrorError> {
+    fn reserved(&mut self, team: &str, id: TaskId) -> Result<(), MirrorError> {
         let known = self.team(team);
         known.reserved.insert(id);
         known.last = known.last.max(Some(id));
         self.save()?;
-        self.files.reserve(team, id)?;
-        Ok(id)
+        Ok(self.files.reserve(team, id)?)
     }
 
     /// Sees to the numbers of all new tasks of this machine, before any of them is told to others: links follow a task that
@@ -155,13 +158,18 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             if moves.is_empty() {
                 return Ok(());
             }
-            for (id, text) in moves {
+            self.begin_moves(team, &moves)?;
+            let mut around = Around::of(texts);
+            for (id, _) in moves {
+                // A link in it may have followed another task just now.
+                let Some(text) = around.texts.get(&id).cloned().flatten() else { continue };
                 let instead = match self.entries.get(team, id)? {
                     Some(Entry { value: Some(value), .. }) => self.text_here(team, &value)?,
                     _ => None,
                 };
-                self.give_another_number(team, id, &text, instead.as_deref())?;
+                self.give_another_number(team, id, &text, instead.as_deref(), &mut around)?;
             }
+            self.save()?;
         }
         Ok(())
     }
@@ -223,7 +231,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let is_ours = self.team(team).reserved.contains(&id)
             || !self.reserve_these(team, &BTreeSet::from([id]))?.is_empty();
         if !is_ours && !was_shared {
-            self.give_another_number(team, id, text, None)?;
+            let mut around = Around::of(self.texts(team)?);
+            self.give_another_number(team, id, text, None, &mut around)?;
             return Ok(None);
         }
         let shared_id = task.shared_id().filter(|_| !is_copy).unwrap_or_else(|| self.files.fresh_id());
@@ -270,6 +279,44 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(entry.map(|entry| (entry, marked)))
     }
 
+    /// What a task to be moved is known by; none if its file has to be marked first.
+    fn known_by(&mut self, team: &str, id: TaskId, task: &Task) -> Result<Option<String>, MirrorError> {
+        let is_copy = self.is_copy(team, id, task)?;
+        Ok(task.shared_id().filter(|_| !is_copy))
+    }
+
+    /// Whether another machine has given a new number to a task that it has, too.
+    fn is_moved(&mut self, team: &str, id: TaskId, task: &Task) -> Result<bool, MirrorError> {
+        let Some(shared_id) = task.shared_id().filter(|_| task.made_on().is_none()) else { return Ok(false) };
+        let is_it = |entry: &Entry| entry.value.as_ref().is_some_and(|value| value.shared_id == shared_id);
+        Ok(self.entries.list(team)?.iter().any(|(other, entry)| *other != id && is_it(entry)))
+    }
+
+    /// Gives numbers to those of these tasks that can be moved now, and have none yet: all at once, so that what is remembered is
+    /// saved once for any number of them.
+    fn begin_moves(&mut self, team: &str, tasks: &[(TaskId, String)]) -> Result<(), MirrorError> {
+        let mut ready = Vec::new();
+        for (id, text) in tasks {
+            let task = Task::parse(text).map_err(unreadable)?;
+            let is_begun = self.team(team).moves.contains_key(id);
+            if !is_begun && self.known_by(team, *id, &task)?.is_some() && !self.is_moved(team, *id, &task)? {
+                ready.push((*id, task.made_on().is_none()));
+            }
+        }
+        if ready.is_empty() {
+            return Ok(());
+        }
+        let numbers = self.reserve(team, ready.len())?;
+        let known = self.team(team);
+        for ((id, was_shared), to) in ready.into_iter().zip(numbers) {
+            known.moves.insert(id, to);
+            if was_shared {
+                known.was_shared(to);
+            }
+        }
+        self.save()
+    }
+
     /// Moves the task of a file to a number of its own; `instead` takes its place. Says whether it did.
     pub(super) fn give_another_number(
         &mut self,
@@ -277,46 +324,34 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         id: TaskId,
         text: &str,
         instead: Option<&str>,
+        around: &mut Around,
     ) -> Result<bool, MirrorError> {
         let task = Task::parse(text).map_err(unreadable)?;
-        let is_copy = self.is_copy(team, id, &task)?;
         // Its place is known by this, also if the process dies in between.
-        let Some(shared_id) = task.shared_id().filter(|_| !is_copy) else {
+        let Some(shared_id) = self.known_by(team, id, &task)? else {
             let marks =
                 [Change::note(SHARED_ID, &self.files.fresh_id()), Change::note(MADE_ON, self.me.as_str())];
             let marked = edit(text, &marks).map_err(unreadable)?;
-            self.files.replace(team, id, Some(text), Some(&marked))?;
+            if self.files.replace(team, id, Some(text), Some(&marked))? {
+                around.put(id, Some(&marked));
+            }
             return Ok(false);
         };
         // Other machines may have it, too: one of them gives it the number.
-        let was_shared = task.made_on().is_none();
-        let is_moved = |entry: &Entry| entry.value.as_ref().is_some_and(|value| value.shared_id == shared_id);
-        if was_shared && self.entries.list(team)?.iter().any(|(other, entry)| *other != id && is_moved(entry))
-        {
+        if self.is_moved(team, id, &task)? {
             return Ok(self.files.replace(team, id, Some(text), instead)?);
         }
-        let begun = self.team(team).moves.get(&id).copied();
-        let to = if let Some(to) = begun {
-            to
-        } else {
-            let to = self.reserve(team)?;
-            self.team(team).moves.insert(id, to);
-            self.save()?;
-            to
-        };
-        if was_shared {
-            // It is not new: what was claimed of it may still hold.
-            self.team(team).reserved.remove(&to);
-            self.team(team).moved.insert(to);
+        self.begin_moves(team, &[(id, text.to_owned())])?;
+        let Some(to) = self.team(team).moves.get(&id).copied() else { return Ok(false) };
+        if task.made_on().is_none() && self.team(team).was_shared(to) {
             self.save()?;
         }
         // Nobody claims the copy before the task under the old number is gone: it has no mark of this machine.
         let moved = edit(&renumber(text, to).map_err(unreadable)?, &[Change::forget(MADE_ON)]);
         let moved = moved.map_err(unreadable)?;
-        let there = self.texts(team)?.remove(&to);
         let is_copy =
             |text: &str| Task::parse(text).is_ok_and(|task| task.shared_id().as_ref() == Some(&shared_id));
-        let there = match there {
+        let there = match around.texts.get(&to).cloned() {
             None => None,
             Some(Some(text)) if is_copy(&text) => Some(text),
             // Made by who uses numbers without asking.
@@ -328,29 +363,53 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if !self.files.replace(team, to, there.as_deref(), Some(&moved))? {
             return Ok(false);
         }
-        for (other, linking) in self.texts(team)? {
-            let Some(linking) = linking.filter(|_| other != id && other != to) else { continue };
-            // A link that other machines know of is to the task that they know by this number.
-            let known = self.base(team, other).and_then(|base| base.value.text.clone());
-            let is_known = known.is_some_and(|text| matches!(relink(&text, id, to), Ok(Some(_))));
-            if !is_known && let Ok(Some(linked)) = relink(&linking, id, to) {
-                self.files.replace(team, other, Some(&linking), Some(&linked))?;
+        around.put(to, Some(&moved));
+        for other in around.linking(id) {
+            if other != id && other != to {
+                self.relink(team, other, (id, to), around)?;
             }
         }
         if !self.files.replace(team, id, Some(text), instead)? {
             return Ok(false);
         }
+        around.put(id, instead);
         if let Some(base) = self.team(team).tasks.get_mut(&id) {
             base.mirrored = instead.map(ToOwned::to_owned);
         }
         self.team(team).moves.remove(&id);
-        self.save()?;
         let said = format!(
             "Task {id} of this machine, {:?}, has the number {to} now: another machine of the team has a task {id}.",
             task.subject
         );
         self.files.tell(team, task.owner.as_deref(), &said);
         Ok(true)
+    }
+
+    /// Turns the link of a file to a task into one to its new number.
+    fn relink(
+        &mut self,
+        team: &str,
+        other: TaskId,
+        (id, to): (TaskId, TaskId),
+        around: &mut Around,
+    ) -> Result<(), MirrorError> {
+        // A link that other machines know of is to the task that they know by this number.
+        let known = self.base(team, other).and_then(|base| base.value.text.as_deref());
+        if known.is_some_and(|text| matches!(relink(text, id, to), Ok(Some(_)))) {
+            return Ok(());
+        }
+        let mut linking = around.texts.get(&other).cloned().flatten();
+        for _ in 0..ROUNDS {
+            let Some(text) = linking else { break };
+            let Ok(Some(linked)) = relink(&text, id, to) else { break };
+            if self.files.replace(team, other, Some(&text), Some(&linked))? {
+                around.put(other, Some(&linked));
+                break;
+            }
+            // Somebody wrote it meanwhile.
+            linking = self.files.text(team, other)?;
+        }
+        Ok(())
     }
 
     /// The old number of a task of which this is the copy, if its file is still there.
@@ -401,4 +460,35 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
 /// Whether the marks of this program can be put into a file.
 fn can_be_marked(text: &str) -> bool {
     edit(text, &[Change::note(SHARED_ID, "")]).is_ok()
+}
+
+/// The files of a team, and which of them link to a task: looked for once, for any number of tasks that get another number.
+pub(super) struct Around {
+    texts: Texts,
+    linking: BTreeMap<TaskId, BTreeSet<TaskId>>,
+}
+
+impl Around {
+    pub(super) fn of(texts: Texts) -> Self {
+        let mut around = Self { texts: Texts::new(), linking: BTreeMap::new() };
+        for (id, text) in texts {
+            around.put(id, text.as_deref());
+            around.texts.insert(id, text);
+        }
+        around
+    }
+
+    /// The file of this number is this now.
+    fn put(&mut self, id: TaskId, text: Option<&str>) {
+        let Some(text) = text else { return drop(self.texts.remove(&id)) };
+        self.texts.insert(id, Some(text.to_owned()));
+        for other in links(text) {
+            self.linking.entry(other).or_default().insert(id);
+        }
+    }
+
+    /// The files that link to a task, and perhaps some that did.
+    fn linking(&self, id: TaskId) -> BTreeSet<TaskId> {
+        self.linking.get(&id).cloned().unwrap_or_default()
+    }
 }

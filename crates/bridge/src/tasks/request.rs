@@ -187,6 +187,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         self.begin()?;
         // Tasks that were made before it keep theirs.
         self.number_new(team)?;
-        Ok(Answer::Number { id: self.reserve(team)? })
+        let id = self.reserve(team, 1)?.pop();
+        id.map(|id| Answer::Number { id }).ok_or_else(|| Away("there is no number left".to_owned()).into())
     }
 }

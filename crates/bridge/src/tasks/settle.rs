@@ -6,6 +6,7 @@ use atm_wire::task::TaskId;
 use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
+use super::numbers::Around;
 use crate::nats::Set;
 use crate::protocol::tasks::home::is_same;
 use crate::protocol::tasks::merge::{
@@ -106,7 +107,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                         Some(Entry { value: Some(value), .. }) => self.text_here(team, value)?,
                         _ => None,
                     };
-                    if !self.give_another_number(team, id, &text, instead.as_deref())? {
+                    let mut around = Around::of(self.texts(team)?);
+                    if !self.give_another_number(team, id, &text, instead.as_deref(), &mut around)? {
                         return Ok(());
                     }
                     local = instead;
@@ -377,7 +379,7 @@ fn is_news(base: Option<&Base>, entry: &Entry, value: &SharedTask) -> bool {
 }
 
 /// The tasks that a file links to.
-fn links(text: &str) -> impl Iterator<Item = TaskId> {
+pub(super) fn links(text: &str) -> impl Iterator<Item = TaskId> {
     let task = atm_wire::task::Task::parse(text).unwrap_or_default();
     task.blocks.into_iter().chain(task.blocked_by).filter_map(|id| TaskId::parse(&id).ok())
 }
