@@ -347,7 +347,7 @@ mod tests {
     fn the_session_that_sends_is_looked_for_only_if_a_session_is_written_to() {
         let env = atm_support::TestEnv::new();
         let office = Office::new(env.store_root(), env.store_state());
-        office.create_team(&TeamPlan::new("dev", "")).unwrap();
+        office.create_team(&TeamPlan::new("dev", "a team")).unwrap();
         office.add_member(&"dev".parse().unwrap(), &MemberPlan::new("bob")).unwrap();
         let folder = env.root().join("shop");
         std::fs::create_dir_all(&folder).unwrap();
