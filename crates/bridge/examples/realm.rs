@@ -151,7 +151,7 @@ impl Scene {
     /// All letters for one machine, through its consumer.
     async fn take(&self) -> Result<(u64, Duration), Failure> {
         let begun = Instant::now();
-        let waiting = self.link.lag().await?;
+        let waiting = self.link.lag().await?.count();
         let (mut messages, _) = self.link.fetch().await?;
         let mut taken = 0;
         while taken < waiting {

@@ -89,6 +89,8 @@ pub struct House {
     following: Following,
     quiet: HashMap<TeamName, Quiet>,
     handovers: Handovers,
+    /// Whether the stream may still hold what was told before a move was heard of.
+    is_behind: bool,
     /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
     stuck: HashSet<(TeamName, String)>,
     pub(crate) me: Machine,
@@ -128,6 +130,7 @@ impl House {
             following,
             quiet: HashMap::new(),
             handovers: Handovers::default(),
+            is_behind: false,
             stuck: HashSet::new(),
             me,
             homes: Homes::default(),

@@ -20,6 +20,12 @@ impl House {
         self.homes = homes;
     }
 
+    /// Whether this machine has yet to process what the stream held for it when it last heard of a home. Who has moved may
+    /// have read mail before, and the stream tells of that: nothing is sent on meanwhile.
+    pub fn set_behind(&mut self, is_behind: bool) {
+        self.is_behind = is_behind;
+    }
+
     /// Where members are at home.
     pub fn homes(&self) -> &Homes {
         &self.homes
@@ -54,7 +60,10 @@ impl House {
         for Moved { key, residence, former, leaves } in due {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             let is_kept = homes::is_kept(&key, &residence, neighbours);
-            if self.handovers.waits(&key, residence.epoch, is_kept, Instant::now()) {
+            let waits = self.handovers.waits(&key, residence.epoch, is_kept, Instant::now());
+            // A first home is no move. What a member that leaves has read is known here.
+            let may_be_read = self.is_behind && residence.epoch > 1 && leaves.is_none();
+            if waits || may_be_read {
                 continue;
             }
             if !self.office().has_team(&local) {

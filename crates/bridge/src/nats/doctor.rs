@@ -262,7 +262,10 @@ async fn buckets(link: &Link, realm: &Realm) -> Vec<Check> {
 
 async fn consumer(link: &Link, realm: &Realm, machine: &Machine) -> Check {
     match link.lag().await {
-        Ok(lag) => Check::good("consumer", format!("{}: {lag} messages wait", Names::consumer(machine))),
+        Ok(lag) => {
+            let found = format!("{}: {} messages wait", Names::consumer(machine), lag.count());
+            Check::good("consumer", found)
+        }
         Err(error) => {
             let change =
                 format!("run `atm bridge init --realm {realm} --for {machine}` with an account that may");

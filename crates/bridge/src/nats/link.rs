@@ -47,6 +47,27 @@ pub type Stored = PublishAckFuture;
 /// Messages as they arrive.
 pub struct Fetched(pull::Stream);
 
+/// The messages for this machine that are not processed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lag {
+    undelivered: u64,
+    unacknowledged: usize,
+    /// All up to this number are processed.
+    processed: u64,
+}
+
+impl Lag {
+    /// How many there are.
+    pub fn count(self) -> u64 {
+        self.undelivered + self.unacknowledged as u64
+    }
+
+    /// Whether none of them is of those up to this number, but for so many that were looked at and come again later.
+    pub fn is_past(self, last: u64, postponed: usize) -> bool {
+        self.processed >= last || self.undelivered == 0 && self.unacknowledged <= postponed
+    }
+}
+
 /// A message for this machine.
 #[derive(Debug)]
 pub struct Arrived {
@@ -198,11 +219,15 @@ impl Link {
         Ok((Fetched(messages), passed))
     }
 
-    /// How many messages for this machine the server has not delivered yet.
-    pub async fn lag(&self) -> Result<u64, NatsError> {
+    /// Which messages for this machine are not processed yet.
+    pub async fn lag(&self) -> Result<Lag, NatsError> {
         let mut consumer = self.consumer().await?;
         let info = consumer.info().await.map_err(|why| NatsError::request("look at the consumer")(&why))?;
-        Ok(info.num_pending + info.num_ack_pending as u64)
+        Ok(Lag {
+            undelivered: info.num_pending,
+            unacknowledged: info.num_ack_pending,
+            processed: info.ack_floor.stream_sequence,
+        })
     }
 
     /// Whether the envelope of a message is in the object store.

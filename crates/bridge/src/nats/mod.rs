@@ -13,7 +13,7 @@ pub mod setup;
 
 pub use bucket::{Bucket, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};
-pub use link::{Arrived, DeadLetter, Fetched, Link, Stored};
+pub use link::{Arrived, DeadLetter, Fetched, Lag, Link, Stored};
 pub use names::Names;
 
 /// The server could not do it.

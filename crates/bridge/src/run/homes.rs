@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use async_nats::jetstream::kv::Operation;
 use futures_util::StreamExt;
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::worker::Input;
-use super::{Shared, now};
+use super::{Shared, now, steady_now};
 use crate::nats::{Bucket, Names, NatsError, Set};
 use crate::protocol::homes::{Content, MemberKey, Put, Slot};
 use crate::residence;
@@ -17,6 +18,14 @@ use crate::residence;
 const BETWEEN: Duration = Duration::from_secs(2);
 /// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// The first waits before it is asked again whether anything is left in the stream.
+const WAITS: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(500),
+];
 
 /// What is new about the bucket.
 #[derive(Debug)]
@@ -27,6 +36,23 @@ pub enum News {
     Found(MemberKey, Slot, u64),
     /// All entries were seen.
     Whole,
+}
+
+/// Counts what is told to the engine of the bucket.
+#[derive(Debug, Clone)]
+pub(super) struct Told(Arc<watch::Sender<u64>>);
+
+impl Default for Told {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+impl Told {
+    fn tell(&self, shared: &Shared, news: News) {
+        shared.engine.send(Input::Homes(news));
+        self.0.send_modify(|count| *count += 1);
+    }
 }
 
 type IsValid = dyn Fn(&MemberKey, &str) -> bool + Send;
@@ -71,6 +97,32 @@ pub(super) async fn listen(shared: Shared) {
     }
 }
 
+/// Tells the engine, whenever a home was heard of, when it has processed what the stream held for it by then: the bucket and the
+/// stream are two, and what was read at a former home may be told by the stream alone.
+pub(super) async fn catch_up(shared: Shared) {
+    let mut told = shared.told.0.subscribe();
+    while told.changed().await.is_ok() {
+        let count = *told.borrow_and_update();
+        let mut waits = WAITS.into_iter().chain(std::iter::repeat(BETWEEN));
+        let mut last = None;
+        // The server is asked again until it answers: without it, nobody knows.
+        while !is_past(&shared, &mut last).await.unwrap_or(false) {
+            tokio::time::sleep(waits.next().unwrap_or(BETWEEN)).await;
+        }
+        shared.engine.send(Input::CaughtUp(count));
+    }
+}
+
+/// Whether this machine has processed what the stream held for it when that was asked first. What was on its way to a process
+/// that died comes again when the server has waited long enough for that one.
+async fn is_past(shared: &Shared, last: &mut Option<u64>) -> Result<bool, NatsError> {
+    let end = match *last {
+        Some(end) => end,
+        None => *last.insert(shared.link.stream_view(steady_now()).await?.last),
+    };
+    Ok(shared.link.lag().await?.is_past(end, shared.passed().postponed.len()))
+}
+
 /// Until the bucket is another one, or other machines are trusted: then all of it is read anew.
 async fn follow(shared: &Shared) -> Result<(), NatsError> {
     let mut trust = shared.trust.clone();
@@ -79,9 +131,9 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
     renewed.mark_unchanged();
     let bucket = open(shared).await?;
     let mut watch = bucket.watch().await?;
-    shared.engine.send(Input::Homes(News::Opened(Check::new(shared))));
+    shared.told.tell(shared, News::Opened(Check::new(shared)));
     if bucket.is_empty() {
-        shared.engine.send(Input::Homes(News::Whole));
+        shared.told.tell(shared, News::Whole);
     }
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -93,7 +145,7 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
                 let value = (entry.operation == Operation::Put).then_some(&entry.value[..]);
                 find(shared, &entry.key, value, entry.revision);
                 if entry.delta == 0 {
-                    shared.engine.send(Input::Homes(News::Whole));
+                    shared.told.tell(shared, News::Whole);
                 }
             }
             changed = trust.changed() => if changed.is_ok() { return Ok(()) },
@@ -114,7 +166,7 @@ fn find(shared: &Shared, entry: &str, value: Option<&[u8]>, revision: u64) {
     if let Some(refusal) = refusal {
         shared.engine.send(Input::Refused(refusal.kind(), format!("home of {}", member.name)));
     }
-    shared.engine.send(Input::Homes(News::Found(member, slot, revision)));
+    shared.told.tell(shared, News::Found(member, slot, revision));
 }
 
 /// Puts residences into the bucket, each if nobody was faster. Who was is heard of at once.

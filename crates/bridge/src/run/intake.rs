@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::Shared;
 use super::worker::Input;
@@ -19,15 +19,16 @@ const CONFIRMED: &str = "confirmed";
 /// The longest wait before the server is asked again.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(shared: Shared) {
+/// Until `stop` says so. What has arrived by then is dealt with: what is not acknowledged comes again a minute later.
+pub(super) async fn run(shared: Shared, mut stop: watch::Receiver<bool>) {
     shared.wait_for_stream().await;
     let mut wait = Duration::from_millis(100);
-    loop {
+    while !*stop.borrow() {
         if shared.namesakes().is_there(Instant::now()) {
             tokio::time::sleep(MOST_BETWEEN).await;
             continue;
         }
-        if let Err(error) = take(&shared, &mut wait).await
+        if let Err(error) = take(&shared, &mut wait, &mut stop).await
             // Its consumer may be gone with a disk, or was never made: that is no trouble for a machine that may make it.
             && shared.link.init(shared.plan.limits).await.is_err()
         {
@@ -38,8 +39,12 @@ pub(super) async fn run(shared: Shared) {
     }
 }
 
-/// Takes messages until the server ends it.
-async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
+/// Takes messages until the server ends it, or `stop` says so.
+async fn take(
+    shared: &Shared,
+    wait: &mut Duration,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<(), NatsError> {
     let (mut messages, passed) = shared.link.fetch().await?;
     {
         let mut known = shared.passed();
@@ -47,7 +52,10 @@ async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
         known.postponed.clear();
     }
     loop {
-        let batch = messages.next().await?;
+        let batch = tokio::select! {
+            batch = messages.next() => batch?,
+            _ = stop.wait_for(|stops| *stops) => return Ok(()),
+        };
         let Some(last) = batch.last() else { return Ok(()) };
         if shared.namesakes().is_there(Instant::now()) {
             // It may be the other one's. What is not acknowledged comes again.

@@ -73,6 +73,8 @@ pub(crate) struct Shared {
     last_word: Arc<presence::LastWord>,
     opener: Arc<Mutex<Opener>>,
     namesakes: Arc<Mutex<namesake::Namesakes>>,
+    /// What was told to the engine of members' homes.
+    told: homes::Told,
 }
 
 /// How far this machine has processed the stream.
@@ -156,6 +158,8 @@ pub(crate) fn steady_now() -> Stamp {
 const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(10));
 /// Not sooner again it is asked as well whether anything waits for this machine: at every look at rest.
 const CATCH_UP_EVERY: Duration = Duration::from_secs(9);
+/// The longest time that the end takes for what has arrived.
+const FINISH: Duration = Duration::from_millis(500);
 
 /// Runs the bridge until `stop` says so.
 pub async fn run(
@@ -172,23 +176,29 @@ pub async fn run(
     let (renew, renewed) = watch::channel(0);
     let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
     let (plan, passed) = (Arc::new(plan), Arc::default());
-    let (opener, namesakes) = (Arc::default(), Arc::default());
-    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes };
+    let (opener, namesakes, told) = (Arc::default(), Arc::default(), homes::Told::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes, told };
     let up = Arc::new(Notify::new());
     let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
     let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;
+    let mut intake = tokio::spawn(intake::run(shared.clone(), stop.clone()));
     let tasks = [
         tokio::spawn(pass_on(words, shared.engine.clone(), Arc::clone(&up))),
         tokio::spawn(publisher::run(shared.clone(), posts)),
-        tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
         tokio::spawn(homes::listen(shared.clone())),
-        tokio::spawn(follow_stream(shared, up, renew)),
+        tokio::spawn(homes::catch_up(shared.clone())),
+        tokio::spawn(follow_stream(shared.clone(), up, renew)),
     ];
-    // Nothing else is waited for here: a request to a server that is silent takes its time, and the end must not.
+    // A request to a server that is silent takes its time, and the end must not.
     while stop.changed().await.is_ok() && !*stop.borrow() {}
-    for task in &tasks {
+    let finish = async {
+        let _ = (&mut intake).await;
+        shared.link.client().flush().await
+    };
+    let _ = tokio::time::timeout(FINISH, finish).await;
+    for task in tasks.iter().chain([&intake]) {
         task.abort();
     }
     drop(shared_tasks);
@@ -235,7 +245,7 @@ async fn follow_stream(shared: Shared, up: Arc<Notify>, renew: watch::Sender<u64
 async fn catch_up(shared: &Shared, view: &StreamView) {
     let is_behind = shared.passed().last < view.last;
     // If it cannot be asked, it is asked the next time.
-    if is_behind && shared.link.lag().await.is_ok_and(|lag| lag == 0) {
+    if is_behind && shared.link.lag().await.is_ok_and(|lag| lag.count() == 0) {
         shared.passed().catch_up(view);
     }
 }

@@ -66,6 +66,8 @@ pub struct Worker {
     /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
     namesake: Option<Instant>,
     due: Due,
+    /// How much was told of the bucket of homes.
+    homes_told: u64,
     /// Where members are at home, for the thread of the tasks.
     residences: watch::Sender<Residences>,
     /// Whether anything is under way.
@@ -98,6 +100,8 @@ impl Worker {
         let homes = Homes::remembering(saved.homes.clone());
         let (residences, _) = watch::channel(residences_of(&homes));
         house.set_homes(homes);
+        // A move that is remembered may not be done yet.
+        house.set_behind(true);
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
@@ -124,6 +128,7 @@ impl Worker {
                 collect_from: start,
                 members_from: start,
             },
+            homes_told: 0,
             residences,
             busy: watch::Sender::new(true),
         }
@@ -236,6 +241,7 @@ impl Worker {
             }
             Input::Heard(word) => self.hear(*word),
             Input::Homes(news) => self.hear_of_homes(news),
+            Input::CaughtUp(told) => self.note_caught_up(told),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;

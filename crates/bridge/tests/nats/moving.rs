@@ -90,6 +90,31 @@ fn a_member_moves_while_its_old_home_is_off() {
     assert_eq!(desk.texts("bob").iter().filter(|text| *text == "first").count(), 1);
 }
 
+/// The bucket tells it at once of the move, and the stream a while later of what was read.
+#[test]
+fn what_was_read_while_its_senders_machine_was_off_does_not_follow_the_member() {
+    let server = Server::new();
+    let [mut laptop, hub, desk] = three(&server);
+    let sent = laptop.send("ann", "bob", "read at the old home");
+    wait_until("it is written at the old home", || laptop.stage(&sent.id) == "written");
+    laptop.terminate();
+    let many = 400;
+    for number in 0..many {
+        hub.send("bob", "ann", &format!("{number}"));
+    }
+    wait_until("all of it is under way", || hub.status()["tally"]["published"].as_u64() >= Some(many));
+    hub.office.begin_read(&team(), &name("bob"), usize::MAX).unwrap().confirm().unwrap();
+    take(&desk, "bob");
+    wait_until("the old home has given it up", || hub.machine_of("bob") == "desk");
+    laptop.start();
+    laptop.wait_for_home("bob", "desk", 2);
+    let next = laptop.send("ann", "bob", "next");
+    wait_until("it is at the new home", || laptop.stage(&next.id) == "written");
+    assert_eq!(desk.texts("bob"), ["next"]);
+    assert_eq!(laptop.stage(&sent.id), "seen");
+    assert_eq!(laptop.texts("ann").len() as u64, many);
+}
+
 #[test]
 fn a_server_that_lost_its_disk_sends_nobody_back() {
     let mut server = Server::new();

@@ -4,6 +4,8 @@ use super::{News, Output, Worker, now, residences_of};
 
 impl Worker {
     pub(super) fn hear_of_homes(&mut self, news: News) {
+        self.homes_told += 1;
+        self.engine.local().set_behind(true);
         // Of a team that is not shared here nothing is kept.
         if let News::Found(key, ..) = &news
             && !self.engine.local().has_share(&key.team)
@@ -31,6 +33,15 @@ impl Worker {
                     self.due.members = std::time::Instant::now();
                 }
             }
+        }
+    }
+
+    /// What the stream held for this machine was processed, when so much had been told of the bucket. Of what was told
+    /// since, the same is heard later.
+    pub(super) fn note_caught_up(&mut self, told: u64) {
+        if told >= self.homes_told {
+            self.engine.local().set_behind(false);
+            self.places_again = true;
         }
     }
 

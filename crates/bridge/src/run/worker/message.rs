@@ -30,6 +30,8 @@ pub enum Input {
     Heard(Box<Word>),
     /// The bucket of homes.
     Homes(News),
+    /// What the stream held for this machine was processed, when so much had been told of the bucket of homes.
+    CaughtUp(u64),
     /// The last word of every machine was heard.
     HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
