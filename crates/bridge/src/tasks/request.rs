@@ -67,15 +67,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         for _ in 0..ATTEMPTS {
             match (self.attempt(team, id, done, &verdict), &unheard) {
                 // That nothing is changed is not known any more.
-                (Ok(Attempt::Answered(Answer::Away { .. })), Some(away)) => {
+                (Ok(Attempt::Answered(Answer::Away { .. }) | Attempt::Unheard(_)) | Err(_), Some(away)) => {
                     return Ok(Answer::Unsure { why: away.to_string() });
                 }
                 (Ok(Attempt::Answered(answer)), _) => return Ok(answer),
                 (Ok(Attempt::Lost), _) => {}
                 (Ok(Attempt::Unheard(away)), None) => unheard = Some(away),
-                (Ok(Attempt::Unheard(_)) | Err(_), Some(away)) => {
-                    return Ok(Answer::Unsure { why: away.to_string() });
-                }
                 (Err(error), None) => return Err(error),
             }
         }
