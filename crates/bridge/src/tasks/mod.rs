@@ -16,5 +16,6 @@ pub mod files;
 pub mod memory;
 pub mod mirror;
 mod numbers;
+mod renumber;
 pub mod request;
 mod settle;

@@ -6,7 +6,7 @@ use atm_wire::task::TaskId;
 use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
-use super::numbers::Around;
+use super::renumber::Around;
 use crate::nats::Set;
 use crate::protocol::tasks::home::is_same;
 use crate::protocol::tasks::merge::{
