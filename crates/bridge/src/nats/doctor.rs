@@ -89,16 +89,19 @@ pub async fn examine(
         return checks;
     }
     let (streams, buckets, consumer, may) = tokio::join!(
-        stream(link, realm),
+        stream(link, realm, machine),
         buckets(link, realm),
         consumer(link, realm, machine),
         may_publish(link, realm, machine)
     );
-    let has_stream = streams.iter().all(|check| check.outcome != Outcome::Bad);
-    checks.push(jetstream(is_there || has_stream));
+    let is_bad = |check: &Check| check.outcome == Outcome::Bad;
+    let has_nothing = streams.iter().chain(&buckets).chain([&consumer]).all(is_bad);
+    checks.push(jetstream(is_there || !streams.iter().any(is_bad)));
     checks.extend(streams);
-    checks.extend(buckets);
-    checks.push(consumer);
+    if !has_nothing {
+        checks.extend(buckets);
+        checks.push(consumer);
+    }
     denied.extend(denied_in(&heard()));
     // The account as a whole is nothing that a bridge asks for.
     denied.retain(|(_, subject)| subject != "$JS.API.INFO");
@@ -174,7 +177,7 @@ fn payload(link: &Link) -> Check {
     Check::not(Outcome::Fair, "payload", found, "raise max_payload to 1MB")
 }
 
-async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
+async fn stream(link: &Link, realm: &Realm, machine: &Machine) -> Vec<Check> {
     let name = Names::of(realm).stream;
     let stream = match link.context().get_stream(&name).await {
         Ok(stream) => stream,
@@ -184,7 +187,7 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
                 Outcome::Bad,
                 "stream",
                 found,
-                "run `atm bridge init` with an account that may",
+                format!("run `atm bridge init --realm {realm} --for {machine}` with an account that may"),
             )];
         }
     };

@@ -18,7 +18,10 @@ fn init_is_idempotent_and_doctor_says_what_is_missing() {
     let nats = ["--machine", "laptop", "--nats", &server.url()];
     let doctor = machine.run(&[&["doctor"], &nats[..]].concat());
     assert_eq!(doctor.status.code(), Some(6));
-    assert!(String::from_utf8_lossy(&doctor.stdout).contains("atm bridge init"));
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(said.contains("atm bridge init"));
+    let errors = said.lines().filter(|line| line.starts_with("error"));
+    assert_eq!(errors.count(), 1, "one thing is to do: {said}");
     let first = machine.json(&[&["init"], &nats[..]].concat());
     assert!(first["made"].as_array().unwrap().iter().all(|made| made["new"] == true), "{first}");
     let second = machine.json(&[&["init"], &nats[..]].concat());
