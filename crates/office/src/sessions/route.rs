@@ -200,9 +200,24 @@ impl Office {
         &self,
         team: Result<TeamName, OfficeError>,
         names_team: bool,
-        name: &MemberName,
+        whom: Recipient,
     ) -> Result<PresenceView, OfficeError> {
-        let found = team.and_then(|team| self.presence(&team, name));
+        let whom = match whom {
+            Recipient::Folder(folder) => return self.session_presence(&folder),
+            Recipient::Address(whom) if whom.team.as_ref().is_some_and(is_team) => {
+                return self.session_presence(whom.name.as_str());
+            }
+            Recipient::Address(whom) => whom,
+        };
+        let named = match self.called_team(whom.team.clone()) {
+            // A folder may be called so.
+            Err(error) if error.code() == NO_TEAM => {
+                return self.session_presence(&whom.to_string()).map_err(|_| error);
+            }
+            named => named?,
+        };
+        let (names_team, name) = (names_team || named.is_some(), &whom.name);
+        let found = named.map_or(team, Ok).and_then(|team| self.presence(&team, name));
         let Err(error) = found else { return found };
         let is_no_member = matches!(error, OfficeError::NoMember { .. });
         if names_team || !is_no_member && !is_about_no_team(&error) {
@@ -337,8 +352,10 @@ mod tests {
                     is_named: false,
                     session: None,
                 };
-                let routed = office.route(sender, to, false);
+                let routed = office.route(sender, to.clone(), false);
                 assert!(routed.is_ok(), "{name}: {}", routed.unwrap_err());
+                let there = office.presence_of(office.choose_team(None, Path::new("/")), false, to);
+                assert!(there.is_ok(), "{name}: {}", there.unwrap_err());
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::env;
 
 use atm_office::people::presence::{Judgement, PastPresence, PresenceView, Weight};
-use atm_office::sessions::{self, Recipient};
+use atm_office::sessions::Recipient;
 use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
@@ -52,18 +52,9 @@ pub(super) fn show(context: &mut Context, whom: Recipient, (why, past): (bool, b
 
 /// Of a member of the team that is meant; of a session, where a folder was named, or no team and the team has nobody of that name.
 fn presence(context: &Context, whom: Recipient) -> Result<PresenceView, Failure> {
-    let office = &context.office;
-    let whom = match whom.within(&context.cwd, env::home_dir().as_deref()) {
-        Recipient::Folder(folder) => return Ok(office.session_presence(&folder)?),
-        Recipient::Address(address) => address,
-    };
-    if whom.team.as_ref().is_some_and(sessions::is_team) {
-        return Ok(office.session_presence(whom.name.as_str())?);
-    }
-    let names_team = whom.team.is_some() || !context.global.team.is_empty();
-    let whom = context.resolve(whom)?;
-    let team = whom.team.map_or_else(|| context.chosen_team(), |team| Ok(Ok(team)))?;
-    Ok(office.presence_of(team, names_team, &whom.name)?)
+    let whom = whom.within(&context.cwd, env::home_dir().as_deref());
+    let names_team = !context.global.team.is_empty();
+    Ok(context.office.presence_of(context.chosen_team()?, names_team, whom)?)
 }
 
 fn history(context: &Context, view: &PresenceView) -> Result<Vec<PastPresence>, Failure> {
