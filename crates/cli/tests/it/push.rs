@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -206,9 +207,21 @@ impl Hooks {
 
     /// What a hook says to the model.
     fn hook(&self, event: &str) -> String {
-        let mut command = self.world.command(&["hook", event, "--client", "claude"]);
-        let folder = self.world.home().join("shop");
-        let said = json!({ "session_id": SESSION, "cwd": folder, "hook_event_name": event });
+        let command = self.world.command(&["hook", event, "--client", "claude"]);
+        self.ask(command, event, SESSION, "shop")
+    }
+
+    /// The same in a client that runs in a tool of this one, in a folder of its own.
+    fn hook_within(&self, event: &str) -> String {
+        let mut command = self.world.shell();
+        let line = format!("atm hook {event} --client claude; exit $?");
+        command.arg0("claude").args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.ask(command, event, "5d3f2b1a-7c6e-4f80-8a9b-0c1d2e3f4a5b", "inner")
+    }
+
+    fn ask(&self, mut command: Command, event: &str, session: &str, folder: &str) -> String {
+        let folder = self.world.home().join(folder);
+        let said = json!({ "session_id": session, "cwd": folder, "hook_event_name": event });
         let mut child = self.double.hand_to(&mut command).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(said.to_string().as_bytes()).unwrap();
         let done = child.wait_with_output().unwrap();
@@ -276,4 +289,22 @@ fn a_hook_leaves_pushing_to_the_server() {
     let shown = scene.double.shown();
     assert!(shown.len() == 3 && shown[1].contains("held by") && shown[2].contains("after it"), "{shown:?}");
     assert_eq!(server.close(), Some(0));
+}
+
+/// What a client starts inherits its socket: mail for a client in a tool of another would have come into the outer conversation.
+#[test]
+fn a_hook_of_a_client_within_another_does_not_push_into_the_outer_one() {
+    let scene = Hooks::new();
+    fs::create_dir_all(scene.world.home().join("inner")).unwrap();
+    scene.hook_within("SessionStart");
+    let id = scene.world.json(&["send", "inner", "for the inner one"])["id"].as_str().unwrap().to_owned();
+    let said = scene.hook_within("Stop") + &scene.hook_within("UserPromptSubmit");
+    assert_eq!(said.matches("for the inner one").count(), 1, "{said}");
+    let stages = scene.world.json(&["track", &id])["stages"].to_string();
+    assert!(
+        !stages.contains("frame") && !stages.contains("started us"),
+        "nobody has tried to push it: {stages}"
+    );
+    assert_eq!(scene.double.shown(), Vec::<String>::new());
+    assert_eq!(scene.double.dropped(), Vec::<String>::new());
 }
