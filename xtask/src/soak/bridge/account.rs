@@ -72,11 +72,18 @@ impl Account {
         format!("{} letters accepted, {} read, {faults} faults", notes.sent.len(), notes.read.len())
     }
 
-    /// How many letters' last stage has not come home.
+    /// How many letters' last stage has not come home, or which have yet to follow the one who moves: while that is so, they are
+    /// what they were at its former home.
     pub(super) fn open(&self, scene: &Scene) -> Result<usize> {
         let stages = Stages::of(scene)?;
+        let entries = if scene.storm.moves { scene.machines[0].world.entries(MOVER)? } else { Vec::new() };
+        let followed: HashSet<&str> =
+            entries.iter().filter_map(|entry| entry["messageId"].as_str()).collect();
         let notes = self.notes();
-        Ok(notes.sent.iter().filter(|sent| !stages.is_home(sent, &notes.read)).count())
+        let is_open = |sent: &&Sent| {
+            !stages.is_home(sent, &notes.read) || sent.to == MOVER && !followed.contains(sent.id.as_str())
+        };
+        Ok(notes.sent.iter().filter(is_open).count())
     }
 }
 
