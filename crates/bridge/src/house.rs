@@ -1,5 +1,6 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
+mod catching_up;
 mod following;
 mod handover;
 mod letters;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::envelope::{SharedMember, SharedTeam};
 use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
+use catching_up::CatchUps;
 use following::Following;
 use handover::Handovers;
 
@@ -89,8 +91,7 @@ pub struct House {
     following: Following,
     quiet: HashMap<TeamName, Quiet>,
     handovers: Handovers,
-    /// Whether the stream may still hold what was told before a move was heard of.
-    is_behind: bool,
+    catch_ups: CatchUps,
     /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
     stuck: HashSet<(TeamName, String)>,
     pub(crate) me: Machine,
@@ -130,7 +131,7 @@ impl House {
             following,
             quiet: HashMap::new(),
             handovers: Handovers::default(),
-            is_behind: false,
+            catch_ups: CatchUps::default(),
             stuck: HashSet::new(),
             me,
             homes: Homes::default(),

@@ -20,10 +20,21 @@ impl House {
         self.homes = homes;
     }
 
-    /// Whether this machine has yet to process what the stream held for it when it last heard of a home. Who has moved may
-    /// have read mail before, and the stream tells of that: nothing is sent on meanwhile.
-    pub fn set_behind(&mut self, is_behind: bool) {
-        self.is_behind = is_behind;
+    /// There is a stream. Who has moved may have read mail before, and the stream tells of that: nothing is sent on before
+    /// this machine has processed what it held.
+    pub fn wait_for_stream(&mut self) {
+        self.catch_ups.has_stream = true;
+    }
+
+    /// The number of a question that moves wait for, if it was not asked yet: has this machine processed what the stream holds
+    /// for it now?
+    pub fn ask_for_stream(&mut self) -> Option<u64> {
+        self.catch_ups.ask()
+    }
+
+    /// It has, as was asked with this number.
+    pub fn note_caught_up(&mut self, question: u64) {
+        self.catch_ups.answer(question);
     }
 
     /// Where members are at home.
@@ -56,17 +67,18 @@ impl House {
         self.recall_homes();
         let due = self.homes.moves(&self.me, &self.own, neighbours);
         // Nobody waits for a move that is none any more.
-        self.handovers.retain(|key| due.iter().any(|one| one.key == *key));
+        let is_open = |key: &MemberKey| due.iter().any(|one| one.key == *key);
+        self.handovers.retain(is_open);
+        self.catch_ups.retain(is_open);
         for Moved { key, residence, former, leaves } in due {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             let is_kept = homes::is_kept(&key, &residence, neighbours);
             let waits = self.handovers.waits(&key, residence.epoch, is_kept, Instant::now());
-            // A first home is no move. What a member that leaves has read is known here.
-            let may_be_read = self.is_behind && residence.epoch > 1 && leaves.is_none();
-            if waits || may_be_read {
+            if waits || !self.office().has_team(&local) {
                 continue;
             }
-            if !self.office().has_team(&local) {
+            // A first home is no move. What a member that leaves has read is known here.
+            if residence.epoch > 1 && leaves.is_none() && self.catch_ups.waits(&key, residence.epoch) {
                 continue;
             }
             let is_here = residence.machine == self.me;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use async_nats::jetstream::kv::Operation;
 use futures_util::StreamExt;
-use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::worker::Input;
 use super::{Shared, now, steady_now};
 use crate::nats::{Bucket, Names, NatsError, Set};
+use crate::protocol::StreamView;
 use crate::protocol::homes::{Content, MemberKey, Put, Slot};
 use crate::residence;
 
@@ -36,23 +36,6 @@ pub enum News {
     Found(MemberKey, Slot, u64),
     /// All entries were seen.
     Whole,
-}
-
-/// Counts what is told to the engine of the bucket.
-#[derive(Debug, Clone)]
-pub(super) struct Told(Arc<watch::Sender<u64>>);
-
-impl Default for Told {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(0)))
-    }
-}
-
-impl Told {
-    fn tell(&self, shared: &Shared, news: News) {
-        shared.engine.send(Input::Homes(news));
-        self.0.send_modify(|count| *count += 1);
-    }
 }
 
 type IsValid = dyn Fn(&MemberKey, &str) -> bool + Send;
@@ -97,30 +80,36 @@ pub(super) async fn listen(shared: Shared) {
     }
 }
 
-/// Tells the engine, whenever a home was heard of, when it has processed what the stream held for it by then: the bucket and the
+/// Tells the engine, whenever it asks, when this machine has processed what the stream held for it by then: the bucket and the
 /// stream are two, and what was read at a former home may be told by the stream alone.
 pub(super) async fn catch_up(shared: Shared) {
-    let mut told = shared.told.0.subscribe();
-    while told.changed().await.is_ok() {
-        let count = *told.borrow_and_update();
+    let mut asked = shared.plan.catch_up.clone();
+    while asked.changed().await.is_ok() {
+        let question = *asked.borrow_and_update();
         let mut waits = WAITS.into_iter().chain(std::iter::repeat(BETWEEN));
-        let mut last = None;
+        let mut first = None;
         // The server is asked again until it answers: without it, nobody knows.
-        while !is_past(&shared, &mut last).await.unwrap_or(false) {
+        while !is_past(&shared, &mut first).await.unwrap_or(false) {
             tokio::time::sleep(waits.next().unwrap_or(BETWEEN)).await;
         }
-        shared.engine.send(Input::CaughtUp(count));
+        shared.engine.send(Input::CaughtUp(question));
     }
 }
 
 /// Whether this machine has processed what the stream held for it when that was asked first. What was on its way to a process
 /// that died comes again when the server has waited long enough for that one.
-async fn is_past(shared: &Shared, last: &mut Option<u64>) -> Result<bool, NatsError> {
-    let end = match *last {
-        Some(end) => end,
-        None => *last.insert(shared.link.stream_view(steady_now()).await?.last),
-    };
+async fn is_past(shared: &Shared, first: &mut Option<StreamView>) -> Result<bool, NatsError> {
+    let end = end_of(first, shared.link.stream_view(steady_now()).await?);
     Ok(shared.link.lag().await?.is_past(end, shared.passed().postponed.len()))
+}
+
+/// The last message of the stream when it was looked at first. One that was made anew or set back since has other messages by
+/// these numbers, and perhaps never so many.
+fn end_of(first: &mut Option<StreamView>, now: StreamView) -> u64 {
+    match first {
+        Some(first) if first.stream == now.stream && first.last <= now.last => first.last,
+        first => first.insert(now).last,
+    }
 }
 
 /// Until the bucket is another one, or other machines are trusted: then all of it is read anew.
@@ -131,9 +120,9 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
     renewed.mark_unchanged();
     let bucket = open(shared).await?;
     let mut watch = bucket.watch().await?;
-    shared.told.tell(shared, News::Opened(Check::new(shared)));
+    shared.engine.send(Input::Homes(News::Opened(Check::new(shared))));
     if bucket.is_empty() {
-        shared.told.tell(shared, News::Whole);
+        shared.engine.send(Input::Homes(News::Whole));
     }
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,7 +134,7 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
                 let value = (entry.operation == Operation::Put).then_some(&entry.value[..]);
                 find(shared, &entry.key, value, entry.revision);
                 if entry.delta == 0 {
-                    shared.told.tell(shared, News::Whole);
+                    shared.engine.send(Input::Homes(News::Whole));
                 }
             }
             changed = trust.changed() => if changed.is_ok() { return Ok(()) },
@@ -166,7 +155,7 @@ fn find(shared: &Shared, entry: &str, value: Option<&[u8]>, revision: u64) {
     if let Some(refusal) = refusal {
         shared.engine.send(Input::Refused(refusal.kind(), format!("home of {}", member.name)));
     }
-    shared.told.tell(shared, News::Found(member, slot, revision));
+    shared.engine.send(Input::Homes(News::Found(member, slot, revision)));
 }
 
 /// Puts residences into the bucket, each if nobody was faster. Who was is heard of at once.
@@ -197,4 +186,21 @@ async fn put_all(shared: &Shared, puts: Vec<Put>) -> Result<(), NatsError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its mail waited until the new stream had as many messages as the lost one, while others came all the time.
+    #[test]
+    fn nobody_waits_for_messages_of_a_stream_that_is_gone() {
+        let view = |stream: &str, last| StreamView { stream: stream.into(), first: 1, last, at: now() };
+        let mut first = None;
+        assert_eq!(end_of(&mut first, view("s", 900)), 900);
+        assert_eq!(end_of(&mut first, view("s", 950)), 900, "what came later is not waited for");
+        assert_eq!(end_of(&mut first, view("s", 700)), 700, "it was set back");
+        assert_eq!(end_of(&mut first, view("t", 4)), 4, "it was made anew");
+        assert_eq!(end_of(&mut first, view("t", 2_000)), 4);
+    }
 }

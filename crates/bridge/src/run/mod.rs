@@ -58,6 +58,8 @@ pub struct Plan {
     pub tasks: Mutex<Option<OfficeFiles>>,
     /// Whether anything is under way.
     pub busy: watch::Receiver<bool>,
+    /// Questions whether what the stream held for this machine is processed, by number.
+    pub catch_up: watch::Receiver<u64>,
 }
 
 /// What the tasks share.
@@ -73,8 +75,6 @@ pub(crate) struct Shared {
     last_word: Arc<presence::LastWord>,
     opener: Arc<Mutex<Opener>>,
     namesakes: Arc<Mutex<namesake::Namesakes>>,
-    /// What was told to the engine of members' homes.
-    told: homes::Told,
 }
 
 /// How far this machine has processed the stream.
@@ -176,8 +176,8 @@ pub async fn run(
     let (renew, renewed) = watch::channel(0);
     let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
     let (plan, passed) = (Arc::new(plan), Arc::default());
-    let (opener, namesakes, told) = (Arc::default(), Arc::default(), homes::Told::default());
-    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes, told };
+    let (opener, namesakes) = (Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes };
     let up = Arc::new(Notify::new());
     let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
     let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;

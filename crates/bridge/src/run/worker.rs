@@ -66,8 +66,8 @@ pub struct Worker {
     /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
     namesake: Option<Instant>,
     due: Due,
-    /// How much was told of the bucket of homes.
-    homes_told: u64,
+    /// The last question whether what the stream held for this machine is processed.
+    catch_up: watch::Sender<u64>,
     /// Where members are at home, for the thread of the tasks.
     residences: watch::Sender<Residences>,
     /// Whether anything is under way.
@@ -100,8 +100,7 @@ impl Worker {
         let homes = Homes::remembering(saved.homes.clone());
         let (residences, _) = watch::channel(residences_of(&homes));
         house.set_homes(homes);
-        // A move that is remembered may not be done yet.
-        house.set_behind(true);
+        house.wait_for_stream();
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
@@ -128,7 +127,7 @@ impl Worker {
                 collect_from: start,
                 members_from: start,
             },
-            homes_told: 0,
+            catch_up: watch::Sender::new(0),
             residences,
             busy: watch::Sender::new(true),
         }
@@ -142,6 +141,11 @@ impl Worker {
     /// Whether anything is under way, as it changes.
     pub fn busy(&self) -> watch::Receiver<bool> {
         self.busy.subscribe()
+    }
+
+    /// Questions whether what the stream held for this machine is processed, by number.
+    pub fn catch_up(&self) -> watch::Receiver<u64> {
+        self.catch_up.subscribe()
     }
 
     /// Works until it is told to stop.
@@ -241,7 +245,7 @@ impl Worker {
             }
             Input::Heard(word) => self.hear(*word),
             Input::Homes(news) => self.hear_of_homes(news),
-            Input::CaughtUp(told) => self.note_caught_up(told),
+            Input::CaughtUp(question) => self.note_caught_up(question),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;
@@ -305,6 +309,7 @@ impl Worker {
                 Ok(false) => {}
                 Err(error) => self.note(&error),
             }
+            self.ask_for_stream();
             if !self.has_namesake() {
                 self.put_homes();
             }

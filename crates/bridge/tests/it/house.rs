@@ -325,6 +325,33 @@ fn mail_is_sent_on_when_the_old_home_that_is_there_has_handed_its_member_over() 
     assert_eq!(found, [(Some(2), "first".to_owned()), (Some(2), "second".to_owned())]);
 }
 
+/// The stream was asked when the move was heard of. What was read until the old home handed its member over was told later, was
+/// not processed yet when that was heard, and was read twice.
+#[test]
+fn what_the_old_home_told_before_it_handed_over_is_processed_before_mail_is_sent_on() {
+    let (mut laptop, mut hub) = pair();
+    laptop.house.wait_for_stream();
+    laptop.send("ann", "bob", "read at the hub");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    assert_eq!(laptop.house.ask_for_stream(), None, "a first home is no move");
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "bob", Some(1)), ("desk", "bob", Some(2))]);
+    assert_eq!(laptop.house.ask_for_stream(), None, "the hub may tell more");
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    assert_eq!(laptop.house.ask_for_stream(), Some(1));
+    assert_eq!(laptop.outgoing(), []);
+    // Others move meanwhile, and are heard of again and again.
+    laptop.hear("desk", 2, &["hub"], NOW + 1);
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    assert_eq!(laptop.house.ask_for_stream(), None, "its wait does not begin anew");
+    laptop.house.note_caught_up(1);
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    assert_eq!(laptop.outgoing().iter().map(words).collect::<Vec<_>>(), ["read at the hub"]);
+    assert_eq!(laptop.house.ask_for_stream(), None);
+}
+
 /// A bridge that has lost its memory has seen no former home, and left this mail there for ever.
 #[test]
 fn mail_for_a_name_with_its_former_home_is_sent_on_by_a_bridge_that_has_forgotten_all() {

@@ -4,8 +4,6 @@ use super::{News, Output, Worker, now, residences_of};
 
 impl Worker {
     pub(super) fn hear_of_homes(&mut self, news: News) {
-        self.homes_told += 1;
-        self.engine.local().set_behind(true);
         // Of a team that is not shared here nothing is kept.
         if let News::Found(key, ..) = &news
             && !self.engine.local().has_share(&key.team)
@@ -36,12 +34,16 @@ impl Worker {
         }
     }
 
-    /// What the stream held for this machine was processed, when so much had been told of the bucket. Of what was told
-    /// since, the same is heard later.
-    pub(super) fn note_caught_up(&mut self, told: u64) {
-        if told >= self.homes_told {
-            self.engine.local().set_behind(false);
-            self.places_again = true;
+    /// What the stream held for this machine when this was asked is processed.
+    pub(super) fn note_caught_up(&mut self, question: u64) {
+        self.engine.local().note_caught_up(question);
+        self.places_again = true;
+    }
+
+    /// Asks whether it is, if a move waits for that.
+    pub(super) fn ask_for_stream(&mut self) {
+        if let Some(question) = self.engine.local().ask_for_stream() {
+            self.catch_up.send_replace(question);
         }
     }
 

@@ -30,7 +30,7 @@ pub enum Input {
     Heard(Box<Word>),
     /// The bucket of homes.
     Homes(News),
-    /// What the stream held for this machine was processed, when so much had been told of the bucket of homes.
+    /// What the stream held for this machine when this question was asked is processed.
     CaughtUp(u64),
     /// The last word of every machine was heard.
     HeardAll,

@@ -78,7 +78,7 @@ impl Run {
         let mut watched = house.watched()?;
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
-        let busy = worker.busy();
+        let (busy, catch_up) = (worker.busy(), worker.catch_up());
         let tasks = OfficeFiles::new(apart, shares, machine.clone(), &files, worker.residences());
         let socket = tasks.socket();
         engine.send(Input::Trust(Box::new(trusted.clone())));
@@ -99,6 +99,7 @@ impl Run {
             files: files.clone(),
             tasks: Mutex::new(Some(tasks)),
             busy,
+            catch_up,
         };
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
         let ended: Result<(), Failure> =
