@@ -27,6 +27,9 @@ use crate::witness::Witnesses;
 const TRIES: usize = 5;
 /// Above this many ids it is cheaper to read all lines once than to search the file for each.
 const SEARCH_AT_MOST: usize = 8;
+/// Seconds by which a file's time may lie before that of the write: kernels stamp it with the last tick of a coarse clock, which
+/// can still be in the second before, and some file systems keep even seconds alone.
+const MTIME_LAG: i64 = 2;
 /// How much of each end of a log is looked at to see what stands there.
 const AN_END: usize = 1 << 15;
 
@@ -149,7 +152,7 @@ pub(super) fn look(path: &Path, drafts: &[&Draft]) -> Result<(HashSet<String>, W
     let (mut known, mut stands) = (HashSet::new(), Witnesses::default());
     for file in siblings(path)?.into_iter().chain([path.to_owned()]) {
         // What was last written before an id was made does not have it. So a first try reads no rotated file.
-        if file != path && fs::metadata(&file).is_ok_and(|metadata| metadata.mtime() < oldest) {
+        if file != path && fs::metadata(&file).is_ok_and(|metadata| metadata.mtime() + MTIME_LAG < oldest) {
             continue;
         }
         let Ok(bytes) = disk::read(&file) else { continue };

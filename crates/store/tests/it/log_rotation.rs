@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, UNIX_EPOCH};
 
 use atm_support::{Foreign, TestTeam, draft, drafts};
 use atm_wire::Draft;
@@ -46,6 +47,24 @@ fn the_unread_rest_of_a_rotated_file_is_read_before_what_came_after() {
     assert_eq!(take(&bob, 3), ["old 2", "new 0", "new 1"]);
     assert_eq!(take(&bob, 9), ["new 2", "newest 0"]);
     assert!(unread(&bob).is_empty());
+}
+
+/// Kernels stamp files with the last tick of a coarse clock: a message that was made in the first milliseconds of a second could be
+/// in a file of the second before, and was appended again.
+#[test]
+fn a_message_is_found_in_a_rotated_file_whose_time_is_a_tick_before_the_messages_own() {
+    let team = log_team();
+    let bob = team.mailbox("bob");
+    let sent = draft("once");
+    bob.append(std::slice::from_ref(&sent), false).unwrap();
+    rotate(&team.inbox("bob"), 0);
+    let made = u64::from_str_radix(&sent.id.replace('-', "")[..12], 16).unwrap();
+    let tick_before = UNIX_EPOCH + Duration::from_millis(made / 1000 * 1000 - 4);
+    let rotated = format!("{}.20260101-000000", team.inbox("bob").display());
+    fs::File::options().write(true).open(rotated).unwrap().set_modified(tick_before).unwrap();
+    let known = bob.append(std::slice::from_ref(&sent), false).unwrap().known;
+    assert_eq!(known, [sent.id.as_str()]);
+    assert_eq!(listed(&bob), ["once"]);
 }
 
 #[test]
