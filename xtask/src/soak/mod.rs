@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Try this binary instead of a fresh release build
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// Try this atm-bridge instead of a fresh release build
+    #[arg(long, value_name = "PATH", conflicts_with = "binary")]
+    bridge: Option<PathBuf>,
     /// In the storm over machines, take one member from machine to machine, too
     #[arg(long)]
     moves: bool,
@@ -79,10 +82,16 @@ impl Args {
             part: Some(part),
             seed: None,
             binary: None,
+            bridge: None,
             moves: false,
             inside: None,
             own_network: false,
         }
+    }
+
+    /// With the bridge that is at this path.
+    pub(crate) fn with_bridge(self, path: PathBuf) -> Self {
+        Self { bridge: Some(path), ..self }
     }
 
     fn has(&self, part: Part) -> bool {
@@ -158,6 +167,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The release binary; with the bridge beside it, where that is tried.
 fn build(args: &Args) -> Result<PathBuf> {
+    if let Some(bridge) = &args.bridge {
+        return beside(&faults::build()?, bridge);
+    }
     if args.has(Part::Bridge) {
         repo::run(&mut repo::cargo([
             "build",
@@ -169,6 +181,17 @@ fn build(args: &Args) -> Result<PathBuf> {
         ])?)?;
     }
     faults::build()
+}
+
+/// Both programs in one folder, where `atm` finds the bridge.
+fn beside(atm: &Path, bridge: &Path) -> Result<PathBuf> {
+    let folder = repo::target()?.join("tmp").join("soak");
+    fs::create_dir_all(&folder)?;
+    for program in [bridge, atm] {
+        let name = program.file_name().with_context(|| format!("no program at {}", program.display()))?;
+        fs::copy(program, folder.join(name)).with_context(|| format!("cannot copy {}", program.display()))?;
+    }
+    Ok(folder.join("atm"))
 }
 
 /// The storm of mail; gives the number of what is wrong.
