@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use atm_support::wait_until;
+use nkeys::KeyPair;
 use tempfile::TempDir;
 
+use super::credentials::Operator;
 use super::server::program;
 use super::world::{Machine, TEAM};
 
@@ -60,8 +62,7 @@ impl Hub {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         shell(machine, folder.path(), block("subjectAltName"), port);
         shell(machine, folder.path(), block("--permissions"), port);
-        let config =
-            block("include \"ann-laptop.conf\"").replace("0.0.0.0:4222", &format!("127.0.0.1:{port}"));
+        let config = block("cert_file: \"hub.pem\"").replace("0.0.0.0:4222", &format!("127.0.0.1:{port}"));
         fs::write(folder.path().join("nats.conf"), config).unwrap();
         let mut server = Command::new(program());
         for user in ["ADMIN", "ANN", "BOB"] {
@@ -78,7 +79,7 @@ impl Hub {
 
     /// Step 4 on one laptop: its settings.
     fn write_settings(&self, machine: &Machine, user: &str) {
-        let text = block("[bridge]")
+        let text = block("teams = [\"alpha\"]")
             .replace("PASSWORD@hub:4222", &format!("secret@localhost:{}", self.port))
             .replace("ann-laptop", user)
             .replace("\"alpha\"", &format!("\"{TEAM}=alpha\""));
@@ -87,6 +88,36 @@ impl Hub {
         fs::copy(self.folder.path().join("ca.pem"), folder.join("ca.pem")).unwrap();
         fs::write(folder.join("config.toml"), text).unwrap();
     }
+}
+
+/// What the server says of a configuration that stands in the guide, with keys and rights as they come out of its commands.
+fn check_configuration(machine: &Machine, text: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    shell(machine, folder.path(), block("--permissions"), 0);
+    fs::write(folder.path().join("nats.conf"), text).unwrap();
+    let output =
+        Command::new(program()).args(["-t", "-c", "nats.conf"]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_server_takes_the_guides_configurations_for_nkeys_and_jwt() {
+    let machine = Machine::new("ann-laptop", "", &["ann"]);
+    let keys = ["UADMIN…", "UANN…", "UBOB…"];
+    let nkeys = keys.iter().fold(block("nkey: UADMIN").to_owned(), |text, key| {
+        text.replace(key, &KeyPair::new_user().public_key())
+    });
+    check_configuration(&machine, &nkeys);
+    // The guide's lines, with what an operator's own tools would put there.
+    let made = Operator::new().configuration;
+    let words = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.split('#').next()?.split(':').next());
+        lines.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
+    };
+    let named = |key: &String| !key.starts_with('A') && key != "}";
+    let keys_of = |text: &str| words(text).into_iter().filter(named).collect::<Vec<_>>();
+    assert_eq!(keys_of(block("operator: eyJ")), keys_of(&made));
+    check_configuration(&machine, &made);
 }
 
 #[test]

@@ -66,6 +66,20 @@ impl Account {
         self.notes().wrong.push(what);
     }
 
+    /// Notes what is missing for a storm: letters, or faults that never struck. Without them, that nothing is wrong says nothing.
+    pub(super) fn expect(&self, letters: usize, faults: &[&'static str]) {
+        let mut notes = self.notes();
+        let accepted = notes.sent.len();
+        if accepted < letters {
+            notes.wrong.push(format!("only {accepted} of {letters} letters were accepted"));
+        }
+        for fault in faults {
+            if !notes.faults.contains_key(fault) {
+                notes.wrong.push(format!("no fault of this kind: {fault}"));
+            }
+        }
+    }
+
     pub(super) fn progress(&self) -> String {
         let notes = self.notes();
         let faults: usize = notes.faults.values().sum();

@@ -141,6 +141,9 @@ pub(super) fn run(storm: &Storm, atm: &Path, folder: &Path, limit: Duration, is_
         Ok(())
     })?;
     let stormed = begun.elapsed();
+    if !is_interrupted() {
+        scene.account.expect(usize::try_from(letters)?, &weather::kinds(limit));
+    }
     if storm.moves {
         moves::come_home(&scene)?;
     }

@@ -11,6 +11,8 @@ use crate::hub::Hub;
 
 /// The longest time between two faults, in milliseconds.
 const BETWEEN: u64 = 2_400;
+/// A storm of which no kind of fault may be left out by chance: one is drawn about every second.
+const LONG: Duration = Duration::from_secs(110);
 /// How long a bridge may live after its daemon was killed.
 const OUTLIVES: Duration = Duration::from_secs(10);
 
@@ -39,6 +41,15 @@ const DRAWN: [Fault; 10] = [
     Fault::MachineOff,
     Fault::ServerKilled,
 ];
+
+/// What everything that can go wrong is called, of which a storm of this length has to have some of each.
+pub(super) fn kinds(limit: Duration) -> Vec<&'static str> {
+    if limit < LONG {
+        Vec::new()
+    } else {
+        DRAWN.iter().chain([&Fault::DiskLost]).map(|fault| fault.name()).collect()
+    }
+}
 
 impl Fault {
     fn name(self) -> &'static str {

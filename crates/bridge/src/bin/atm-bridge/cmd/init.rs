@@ -37,11 +37,11 @@ pub(crate) struct Init {
     /// Only print the least permissions, without a server
     #[arg(long)]
     permissions: bool,
-    /// How many servers keep what is made [default: 1]
-    #[arg(long, value_name = "N")]
-    replicas: Option<usize>,
-    /// How long an envelope is kept [default: 14]
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=365))]
+    /// How many servers keep what is made, 1 to 5 [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    replicas: Option<u8>,
+    /// How long an envelope is kept, 7 to 30 days [default: 14]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(7..=30))]
     max_age_days: Option<u64>,
     /// How large the stream may become, and the store of large letters, in MiB [default: 1024]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
@@ -69,7 +69,7 @@ impl Init {
             max_age: self.max_age_days.map(|days| Duration::from_secs(days * 24 * 3600)),
             max_bytes: self.max_mib.map(|mib| mib << 20),
             bucket_bytes: self.bucket_mib.map(|mib| mib << 20),
-            replicas: self.replicas,
+            replicas: self.replicas.map(usize::from),
         };
         link.check_version()?;
         let link = link.remembering(context.files().limits());
