@@ -44,6 +44,9 @@ pub enum ShareError {
     /// Two teams of this machine would be one there.
     #[error("{0} is shared twice")]
     Twice(String),
+    /// A name with `=`, which no setting of another machine could say.
+    #[error("{0} has more than one =: a team is shared as LOCAL or LOCAL=SHARED")]
+    Equals(String),
 }
 
 impl Share {
@@ -52,6 +55,9 @@ impl Share {
         let (mut all, mut names) = (Vec::new(), HashSet::new());
         for given in teams {
             let (local, shared) = given.split_once('=').unwrap_or((given, given));
+            if shared.contains('=') {
+                return Err(ShareError::Equals(given.to_owned()));
+            }
             let (local, shared) = (TeamName::parse(local)?, TeamName::parse(shared)?.to_string());
             if !names.insert(format!("team {local}")) || !names.insert(format!("shared team {shared}")) {
                 return Err(ShareError::Twice(given.to_owned()));
@@ -298,5 +304,6 @@ mod tests {
         assert!(matches!(Share::parse_all(["a=x", "a=y"]), Err(ShareError::Twice(_))));
         assert!(matches!(Share::parse_all(["a/b"]), Err(ShareError::Name(_))));
         assert!(matches!(Share::parse_all(["a="]), Err(ShareError::Name(_))));
+        assert!(matches!(Share::parse_all(["a=b=c"]), Err(ShareError::Equals(_))));
     }
 }

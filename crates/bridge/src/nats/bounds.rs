@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::stream::{self, DiscardPolicy};
 
+use super::Names;
 use super::setup::{Limits, bucket_stream, object_stream};
-use super::{Names, NatsError};
 use crate::envelope::codec::LARGEST;
 use crate::name::Realm;
 
@@ -181,12 +181,12 @@ pub struct Change {
     pub error: Option<String>,
 }
 
-/// Brings what is there up to date. What the server does not permit stays as it is, with the reason.
-pub async fn update(context: &Context, realm: &Realm, asked: &Asked) -> Result<Vec<Change>, NatsError> {
+/// Brings what is there up to date. What the server does not permit stays as it is, with the reason. To be done before the rest is
+/// made: what is made smaller leaves room for it.
+pub async fn update(context: &Context, realm: &Realm, asked: &Asked) -> Vec<Change> {
     let mut all = Vec::new();
     for (part, name, stream) in parts(&Names::of(realm)) {
-        let found = context.get_stream(&stream).await;
-        let found = found.map_err(|why| NatsError::Missing { what: name.clone(), why: why.to_string() })?;
+        let Ok(found) = context.get_stream(&stream).await else { continue };
         let info = found.cached_info();
         let mut config = info.config.clone();
         let changes = amend(part, &mut config, info.state.bytes, asked);
@@ -195,7 +195,7 @@ pub async fn update(context: &Context, realm: &Realm, asked: &Asked) -> Result<V
             all.push(Change { name, changes, error });
         }
     }
-    Ok(all)
+    all
 }
 
 #[cfg(test)]

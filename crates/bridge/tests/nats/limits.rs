@@ -41,3 +41,18 @@ fn what_is_made_anew_has_the_bounds_that_init_was_given() {
     admin.json(&["init", "--machine", "admin", "--nats", &server.url()]);
     assert_eq!(bounds(&server.url()), Some((100, 8)), "as the others are");
 }
+
+/// The stream was made first, as large as it is without a word, and kept its size for ever: no `--max-mib` made room for the rest.
+#[test]
+fn what_is_there_is_made_smaller_before_the_rest_is_made() {
+    let server = Server::start_with(
+        "accounts { ATM { jetstream { max_file: 1200000000 }, users: [{ user: u, password: p }] } }\nno_auth_user: u",
+    );
+    let hub = Machine::new("hub", &server.url(), &["bob"]);
+    let init = ["init", "--machine", "hub", "--nats", hub.url()];
+    let refused = hub.run(&init);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(7) && said.contains("--max-mib 256"), "{said}");
+    hub.json(&[&init[..], &["--max-mib", "256"]].concat());
+    assert_eq!(bounds(&server.url()), Some((256, 64)));
+}

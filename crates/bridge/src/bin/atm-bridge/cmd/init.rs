@@ -76,8 +76,8 @@ impl Init {
         let known = link.known_limits().unwrap_or_default();
         // What is there says how the rest is to be kept; what is gone as a whole, what is remembered of it.
         let limits = asked.limits(setup::look(link.context(), &realm, known).await);
+        let changed = bounds::update(link.context(), &realm, &asked).await;
         let made = setup::init(link.context(), &realm, &machines, limits).await?;
-        let changed = bounds::update(link.context(), &realm, &asked).await?;
         show(context, &realm, &machines, &made, &changed)?;
         Ok(0)
     }
