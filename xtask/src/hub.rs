@@ -27,6 +27,13 @@ pub(crate) struct Hub {
     child: Option<Child>,
 }
 
+/// Messages in streams, and their bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
 impl Hub {
     /// A new one, which runs.
     pub(crate) fn start_in(folder: &Path) -> Result<Self> {
@@ -77,13 +84,20 @@ impl Hub {
 
     /// How many messages all its streams hold.
     pub(crate) fn messages(&self) -> Result<u64> {
+        Ok(self.held()?.messages)
+    }
+
+    /// What all its streams hold.
+    pub(crate) fn held(&self) -> Result<Held> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.monitor))?;
         stream.write_all(b"GET /jsz HTTP/1.0\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         let (_, body) = answer.split_once("\r\n\r\n").context("the server gives no answer")?;
         let body: Value = serde_json::from_str(body)?;
-        body["messages"].as_u64().context("the server does not say how many messages it holds")
+        let number =
+            |key: &str| body[key].as_u64().with_context(|| format!("the server does not say its {key}"));
+        Ok(Held { messages: number("messages")?, bytes: number("bytes")? })
     }
 
     /// Without any time to put things in order.

@@ -30,6 +30,9 @@ const ONE_BY_ONE: u32 = 100;
 /// Letters that are carried end to end, and letters that are only published.
 const CARRIED: u32 = 5_000;
 const PUBLISHED: u32 = 40_000;
+/// Letters whose bytes in the stream are counted, and the characters of each: what docs/SCALE.md computes with.
+const COUNTED: u32 = 1_000;
+const CHARACTERS: usize = 250;
 /// In one command.
 const BATCH: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -50,6 +53,7 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = rest(&laptop)?;
     rows.push(one_by_one(&laptop, &desk)?);
     rows.push(end_to_end(&mut laptop, &desk)?);
+    rows.push(stored(&mut laptop, &hub)?);
     rows.push(publish(&mut laptop, &mut desk, &hub)?);
     Ok(rows)
 }
@@ -114,6 +118,24 @@ fn end_to_end(laptop: &mut Machine, desk: &Machine) -> Result<Row> {
     Ok(Row::new(format!("{} letters end to end, into a file, with receipts", grouped(CARRIED.into())), took)
         .note(&format!("{rate:.0} a second, the sender's bridge CPU {}", ms(cpu)))
         .aim("≥ 1,000 a second", rate >= 1_000.0))
+}
+
+/// What a letter with its receipts takes in the stream.
+fn stored(laptop: &mut Machine, hub: &Hub) -> Result<Row> {
+    laptop.stop()?;
+    let filler = "x".repeat(CHARACTERS);
+    laptop.accept_all((0..COUNTED).map(|number| format!("{number:04} {filler}")).collect())?;
+    let before = hub.held()?;
+    laptop.start()?;
+    wait("all letters are confirmed", || laptop.has_sent_all())?;
+    let after = hub.held()?;
+    let messages = after.messages.saturating_sub(before.messages);
+    let bytes = after.bytes.saturating_sub(before.bytes) / u64::from(COUNTED);
+    let what = format!(
+        "{} letters of {CHARACTERS} characters in the stream, with receipts",
+        grouped(COUNTED.into())
+    );
+    Ok(Row::of_words(what, format!("{} messages, {bytes} bytes a letter", grouped(messages))))
 }
 
 /// Letters for a machine that is off, from the first that the server has to the last.
@@ -203,7 +225,10 @@ impl Machine {
 
     /// Has so many letters for bob accepted, while no bridge runs; gives their texts.
     fn accept(&self, what: &str, count: u32) -> Result<Vec<String>> {
-        let texts: Vec<String> = (0..count).map(|number| format!("{what}, number {number}.")).collect();
+        self.accept_all((0..count).map(|number| format!("{what}, number {number}.")).collect())
+    }
+
+    fn accept_all(&self, texts: Vec<String>) -> Result<Vec<String>> {
         let file = self.world.root().join("batch");
         for part in texts.chunks(BATCH as usize) {
             let lines: Vec<String> =

@@ -1,7 +1,8 @@
-//! The archive: program, completions, manual pages, licences.
+//! Archives: a folder with a program and what goes along with it. The same sources make the same bytes.
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,17 +15,23 @@ use crate::repo;
 const DOCUMENTS: [&str; 6] =
     ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs"];
 
-pub(super) fn make(release: &Release) -> Result<PathBuf> {
-    let name = release.name();
+/// The archive of `atm`: program, completions, manual pages, documents, licences.
+pub(super) fn of_program(release: &Release) -> Result<PathBuf> {
+    let name = release.name("atm");
     let folder = release.work.path().join(&name);
     fill(release, &folder)?;
+    pack(release, &name, &folder)
+}
+
+/// An archive of a folder, under this name.
+pub(super) fn pack(release: &Release, name: &str, folder: &Path) -> Result<PathBuf> {
     let path = release.out.join(format!("{name}.tar.gz"));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     // No name and no time in the header: the same contents are the same bytes.
     let gzip = GzBuilder::new().mtime(0).write(file, Compression::best());
     let mut tar = tar::Builder::new(gzip);
-    for entry in files(&folder)? {
-        let inside = Path::new(&name).join(entry.strip_prefix(&folder)?);
+    for entry in files(folder)? {
+        let inside = Path::new(name).join(entry.strip_prefix(folder)?);
         append(&mut tar, &entry, &inside, release.time)?;
     }
     tar.into_inner()?.finish()?.sync_all()?;
@@ -64,9 +71,10 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn append(tar: &mut tar::Builder<impl io::Write>, file: &Path, inside: &Path, time: u64) -> Result<()> {
-    let is_program = inside.components().count() == 2 && inside.ends_with("atm");
+    let metadata = fs::metadata(file)?;
+    let is_program = metadata.permissions().mode() & 0o100 != 0;
     let mut header = tar::Header::new_gnu();
-    header.set_size(fs::metadata(file)?.len());
+    header.set_size(metadata.len());
     header.set_mode(if is_program { 0o755 } else { 0o644 });
     header.set_mtime(time);
     tar.append_data(&mut header, inside, File::open(file)?)?;

@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: what is shipped, each tried in an empty environment. Nothing is published.
 
 mod archive;
+mod bridge;
 mod extras;
 mod npm;
 mod paths;
@@ -27,6 +28,9 @@ pub(crate) struct Args {
     /// Pack this program instead of building one; without the wheel, which is built with its program
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// Pack this atm-bridge instead of building one; with --binary alone, none is packed
+    #[arg(long, value_name = "PATH")]
+    bridge: Option<PathBuf>,
     /// The profile to build with; one that builds faster is enough to try the packing
     #[arg(long, value_name = "NAME", default_value = "dist")]
     profile: String,
@@ -44,6 +48,8 @@ struct Release {
     profile: String,
     /// The program.
     atm: PathBuf,
+    /// `atm-bridge`, for its own package.
+    bridge: Option<PathBuf>,
     /// For a program that was built to be shipped.
     build: Option<Build>,
     /// Where the packages go.
@@ -81,14 +87,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     setup::need(&["npm", "python3"])?;
+    let given =
+        |path: &PathBuf| path.canonicalize().with_context(|| format!("no program at {}", path.display()));
     let (atm, build) = if let Some(path) = &args.binary {
-        (path.canonicalize().with_context(|| format!("no program at {}", path.display()))?, None)
+        (given(path)?, None)
     } else {
         say(&format!("building the program, profile {}", args.profile));
         let build = Build::of_this_machine()?;
-        (compile(&args.profile, &build)?, Some(build))
+        (compile("atm", &args.profile, &build)?, Some(build))
     };
-    let release = Release::of(atm, build, out.canonicalize()?, &args.profile)?;
+    let bridge = match (&args.bridge, &build) {
+        (Some(path), _) => Some(given(path)?),
+        (None, Some(build)) => {
+            say(&format!("building {}, profile {}", bridge::PROGRAM, args.profile));
+            Some(compile(bridge::PROGRAM, &args.profile, build)?)
+        }
+        (None, None) => None,
+    };
+    let release = Release { bridge, ..Release::of(atm, build, out.canonicalize()?, &args.profile)? };
     let size = fs::metadata(&release.atm)?.len();
     ensure!(size <= LARGEST, "the program has {size} bytes, more than {LARGEST}");
 
@@ -96,6 +112,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("atm {} for {}, program {size} bytes", release.version, release.target);
     for trial in trial::all(&release, &packages)? {
         println!("{trial}");
+    }
+    for package in packages.iter().filter(|package| bridge::is_archive(package)) {
+        trial::of_bridge(&release, package)?;
+        println!("{}: found by `atm bridge`", package.file_name().unwrap_or_default().display());
     }
     println!("in {}:", release.out.display());
     for package in packages.iter().chain([&release.out.join(sums::NAME)]) {
@@ -116,11 +136,11 @@ pub(crate) fn trials(atm: &Path, profile: Option<&str>, folder: &Path) -> Result
 
 fn pack(release: &Release, with_wheel: bool) -> Result<Vec<PathBuf>> {
     say("packing the archive");
-    let mut packages = vec![archive::make(release)?];
+    let mut packages = vec![archive::of_program(release)?];
     say("packing for npm");
     packages.push(npm::make(release)?);
     say("listing what the program is made of");
-    let contents = sbom::make(release)?;
+    let contents = sbom::make(release, "atm")?;
     if with_wheel {
         say("packing the wheel");
         packages.push(wheel::make(release, &contents)?);
@@ -128,6 +148,10 @@ fn pack(release: &Release, with_wheel: bool) -> Result<Vec<PathBuf>> {
         say("no wheel: it is built with its program, and this one was given");
     }
     packages.push(contents);
+    if let Some(program) = &release.bridge {
+        say(&format!("packing {}", bridge::PROGRAM));
+        packages.extend(bridge::make(release, program)?);
+    }
     sums::make(release, &packages)?;
     Ok(packages)
 }
@@ -151,22 +175,23 @@ impl Release {
             time: time.trim().parse().context("the time of the last commit")?,
             profile: profile.to_owned(),
             atm,
+            bridge: None,
             build,
             out,
             work,
         })
     }
 
-    /// `atm-VERSION-TARGET`.
-    fn name(&self) -> String {
-        format!("atm-{}-{}", self.version, self.target)
+    /// `PROGRAM-VERSION-TARGET`.
+    fn name(&self, program: &str) -> String {
+        format!("{program}-{}-{}", self.version, self.target)
     }
 }
 
-fn compile(profile: &str, build: &Build) -> Result<PathBuf> {
-    let mut cargo = repo::cargo(["build", "--profile", profile, "--locked", "--package", "atm"])?;
+fn compile(package: &str, profile: &str, build: &Build) -> Result<PathBuf> {
+    let mut cargo = repo::cargo(["build", "--profile", profile, "--locked", "--package", package])?;
     repo::run(build.prepare(&mut cargo))?;
-    Ok(repo::target()?.join(profile).join("atm"))
+    Ok(repo::target()?.join(profile).join(package))
 }
 
 /// The commit that is packed, for `atm --version --verbose`.

@@ -1,4 +1,4 @@
-//! What the program is made of, as `CycloneDX`.
+//! What a program is made of, as `CycloneDX`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use super::{Release, text};
 use crate::repo;
 
-pub(super) fn make(release: &Release) -> Result<PathBuf> {
+pub(super) fn make(release: &Release, program: &str) -> Result<PathBuf> {
     let mut cargo = repo::cargo(["metadata", "--format-version", "1", "--locked", "--filter-platform"])?;
     cargo.arg(&release.target);
     let metadata: Value = serde_json::from_str(&text(&mut cargo)?).context("cargo metadata")?;
-    let document = document(&metadata, &release.version)?;
-    let path = release.out.join(format!("{}.cdx.json", release.name()));
+    let document = document(&metadata, program, &release.version)?;
+    let path = release.out.join(format!("{}.cdx.json", release.name(program)));
     fs::write(&path, serde_json::to_vec_pretty(&document)?)?;
     Ok(path)
 }
 
-fn document(metadata: &Value, version: &str) -> Result<Value> {
+fn document(metadata: &Value, program: &str, version: &str) -> Result<Value> {
     let packages: BTreeMap<&str, &Value> = list(metadata, "packages")?
         .iter()
         .filter_map(|package| Some((package["id"].as_str()?, package)))
@@ -31,14 +31,14 @@ fn document(metadata: &Value, version: &str) -> Result<Value> {
         .iter()
         .filter_map(|node| Some((node["id"].as_str()?, node)))
         .collect();
-    let program = packages
+    let root = packages
         .iter()
-        .find(|(_, package)| package["name"] == "atm" && package["source"].is_null())
+        .find(|(_, package)| package["name"] == program && package["source"].is_null())
         .map(|(id, _)| *id)
-        .context("cargo metadata has no package atm")?;
-    let used = used(&nodes, program);
+        .with_context(|| format!("cargo metadata has no package {program}"))?;
+    let used = used(&nodes, root);
     let components: Vec<Value> =
-        used.iter().filter(|id| **id != program).filter_map(|id| component(packages.get(id)?)).collect();
+        used.iter().filter(|id| **id != root).filter_map(|id| component(packages.get(id)?)).collect();
     // Not by cargo's own ids, which name folders of this machine.
     let reference = |id: &str| packages.get(id).and_then(|package| purl(package));
     let dependencies: Vec<Value> = used
@@ -54,7 +54,7 @@ fn document(metadata: &Value, version: &str) -> Result<Value> {
         "specVersion": "1.6",
         "version": 1,
         "metadata": { "component": {
-            "type": "application", "bom-ref": reference(program), "name": "atm", "version": version,
+            "type": "application", "bom-ref": reference(root), "name": program, "version": version,
         } },
         "components": components,
         "dependencies": dependencies,
@@ -125,7 +125,7 @@ mod tests {
                 { "id": "t", "deps": [] },
             ] },
         });
-        let document = document(&metadata, "0.1.0").unwrap();
+        let document = document(&metadata, "atm", "0.1.0").unwrap();
         let names: Vec<&str> =
             list(&document, "components").unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
         assert_eq!(names, ["a", "b"]);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Release, extras, say, text};
+use super::{Release, bridge, extras, say, text};
 
 /// Installed, and the demonstration finished.
 pub(crate) struct Trial {
@@ -33,7 +33,8 @@ pub(super) fn all(release: &Release, packages: &[PathBuf]) -> Result<Vec<Trial>>
     let mut trials = Vec::new();
     for package in packages {
         let name = package.file_name().context("a package has no name")?.to_string_lossy().into_owned();
-        if package.extension().is_some_and(|extension| extension == "json") {
+        let is_list = package.extension().is_some_and(|extension| extension == "json");
+        if is_list || name.starts_with(bridge::PROGRAM) {
             continue;
         }
         let home = release.work.path().join(format!("try-{name}"));
@@ -61,6 +62,25 @@ pub(super) fn all(release: &Release, packages: &[PathBuf]) -> Result<Vec<Trial>>
         trials.push(Trial { package: name, installed, demo: start.elapsed() });
     }
     Ok(trials)
+}
+
+/// The archive of `atm-bridge`, unpacked beside `atm`, which has to find it there.
+pub(super) fn of_bridge(release: &Release, package: &Path) -> Result<()> {
+    let home = release.work.path().join("try-bridge");
+    fs::create_dir(&home)?;
+    say("trying atm-bridge beside atm in an empty environment");
+    text(bare(Path::new("tar"), &home).arg("-xzf").arg(package).arg("--strip-components=1"))?;
+    has_files(&home, ["README.md", "LICENSE-MIT", "LICENSE-APACHE"])?;
+    let atm = home.join("atm");
+    fs::copy(&release.atm, &atm)?;
+    let version = text(bare(&atm, &home).args(["bridge", "--version"]))?;
+    ensure!(version.contains(&release.version), "{} says {version}", bridge::PROGRAM);
+    let key = text(bare(&atm, &home).args(["bridge", "key", "--machine", "laptop"]))?;
+    ensure!(key.starts_with("laptop "), "`atm bridge key` says {key}");
+    if let Some(build) = &release.build {
+        build.paths.check(&home.join(bridge::PROGRAM))?;
+    }
+    Ok(())
 }
 
 /// A program with an empty home and nothing of the user's environment.
