@@ -204,7 +204,7 @@ impl<'a> Machines<'a> {
         if recalled_by(&draft).is_some() {
             return Ok(Verdict::Recall(Box::new(draft), inbox));
         }
-        let content = classify(draft.text.trim(), None);
+        let content = classify(draft.text.trim(), draft.kind.as_deref());
         let abroad = Abroad {
             name: &from,
             there: &letter.from,
@@ -213,7 +213,7 @@ impl<'a> Machines<'a> {
             leads: !is_outside && (letter.from_lead || table.leads(&letter.from, &letter.machine)),
             is_trusted: !is_outside && letter.as_lead,
         };
-        match team.check_policy_of(&abroad, &to, &content) {
+        match team.check_policy_of(&abroad, &to, &content, draft.kind.as_deref()) {
             Err(error) if error.kind() == ErrorKind::Refused => {
                 let now = office.now().as_millis();
                 let new = effects::noticed_with(&as_message(&draft), &content, now);

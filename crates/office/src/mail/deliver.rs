@@ -5,6 +5,9 @@
 //! inbox, where nobody else can be writing it. Where that queue cannot be had, or the ledger cannot record it, the letter
 //! stays accepted.
 
+use std::io;
+use std::sync::Arc;
+
 use atm_ledger::{Acceptance, Fate, LedgerError, NewMessage, Stage};
 use atm_store::{Appended, Mailbox, StoreError, interrupt};
 use atm_wire::{Draft, MemberName, TeamName};
@@ -101,6 +104,14 @@ impl Office {
         accepted: &Result<Vec<String>, LedgerError>,
         answers: &mut Vec<(usize, Answer)>,
     ) {
+        if let Err(error) = accepted
+            && group.iter().any(|(_, letter)| letter.draft.ours.machine.is_some())
+        {
+            // What another machine sent is brought again until it is on record. Written without that, it would be there twice.
+            let refused = |(index, _): (usize, Addressed)| (index, Err(self.unrecorded(error).into()));
+            answers.extend(group.into_iter().map(refused));
+            return;
+        }
         let inbox = self.inbox_key(team, to);
         let mailbox = self.mailbox(team, to);
         let drafts: Vec<Draft> = group.iter().map(|(_, addressed)| addressed.draft.clone()).collect();
@@ -140,6 +151,12 @@ impl Office {
             });
             answers.push((index, answer));
         }
+    }
+
+    /// The error for mail that must not be written while the ledger cannot take it.
+    fn unrecorded(&self, error: &LedgerError) -> StoreError {
+        let source = Arc::new(io::Error::other(error.to_string()));
+        StoreError::Io { action: "put mail on record in", path: self.state().ledger(), source }
     }
 
     /// Answers for letters to other machines: nothing here but the ledger has them. A bridge that runs is given a little

@@ -180,19 +180,28 @@ fn abroad_may(kind: &str, leads: bool, is_trusted: bool) -> Result<(), &'static 
 const ASSIGNMENT: &str = "task_assignment";
 
 impl Team<'_> {
-    /// Refuses a payload that somebody of another machine may not send to `to`, who is here.
+    /// Refuses a payload that somebody of another machine may not send to `to`, who is here. `beside` is the type that will
+    /// stand beside the text: some readers go by it whatever the text is, words too.
     pub(crate) fn check_policy_of(
         &self,
         from: &Abroad<'_>,
         to: &MemberName,
         content: &Content,
+        beside: Option<&str>,
     ) -> Result<(), OfficeError> {
+        let refuse = |why: String| Err(OfficeError::NotYours { who: from.name.to_string(), why });
+        let inside = content.payload().map(Payload::kind);
+        let beside = beside.filter(|kind| inside != Some(kind));
+        for kind in inside.into_iter().chain(beside) {
+            if let Err(why) = abroad_may(kind, from.leads, from.is_trusted) {
+                return refuse(format!("{kind} {why} (it came from machine {})", from.machine));
+            }
+        }
+        if let Some(kind) = beside.filter(|kind| decides(may(kind)).is_some()) {
+            return refuse(format!("this {kind} names no request"));
+        }
         let Content::Protocol(parsed) = content else { return Ok(()) };
         let kind = parsed.payload.kind();
-        let refuse = |why: String| Err(OfficeError::NotYours { who: from.name.to_string(), why });
-        if let Err(why) = abroad_may(kind, from.leads, from.is_trusted) {
-            return refuse(format!("{kind} {why} (it came from machine {})", from.machine));
-        }
         let Some((_, may)) = governed(content) else { return Ok(()) };
         if let Some(key) = repeated_key(parsed.raw()) {
             return refuse(format!("this {kind} says {key:?} twice"));

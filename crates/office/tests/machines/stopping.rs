@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use atm_ledger::faults::{self, Faults, Refusal, Step};
 use atm_office::machines::{Stage, TakenIn};
 
 use crate::world::{carry, laptop_and_desk, said, team};
@@ -100,4 +101,34 @@ fn the_same_id_from_another_machine_is_refused() {
         assert!(matches!(taken.unwrap(), TakenIn::Refused(_)));
     }
     assert_eq!(desk.texts("bob"), ["mine"]);
+}
+
+/// Refuses the ledger's transactions.
+struct Refused(Refusal);
+
+impl Faults for Refused {
+    fn before(&mut self, step: Step) -> Result<(), Refusal> {
+        if step == Step::Begin { Err(self.0) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn what_cannot_be_put_on_record_is_not_written_and_comes_once_when_it_can() {
+    for refusal in [Refusal::Busy, Refusal::Full, Refusal::Io] {
+        let (laptop, desk) = laptop_and_desk();
+        let sent = laptop.send("alice", "bob", "once");
+        // On record, so that the next one is no first use of the ledger.
+        assert_eq!(desk.texts("bob"), [""; 0]);
+        desk.office.look(&team()).unwrap();
+        for _ in 0..3 {
+            let taken = faults::with(Refused(refusal), || desk.try_take_from(&laptop));
+            assert!(taken.iter().all(Result::is_err), "{refusal:?}: {taken:?}");
+            // A client takes what it finds, and it would be gone when the letter comes again.
+            assert_eq!(desk.texts("bob"), [""; 0], "{refusal:?}");
+        }
+        carry(&[&laptop, &desk]);
+        carry(&[&laptop, &desk]);
+        assert_eq!(desk.texts("bob"), ["once"], "{refusal:?}");
+        assert_eq!(laptop.stage(&sent.id), Stage::Written);
+    }
 }
