@@ -170,6 +170,7 @@ fn advice(hint: &Hint) -> String {
         Hint::WakeAgain => "its mail waits in its inbox; it is tried again at the next step".into(),
         Hint::RemoveLink => "look who made the link, and remove it or move the file".into(),
         Hint::TryAgain => "try again, or look which program hangs".into(),
+        Hint::TryThen => "try again then; who has it goes on, and its machine puts the claim back".into(),
         Hint::StopWriter => "stop the program that rewrites this file without its lock".into(),
         Hint::MendFile => "mend the file".into(),
         Hint::UseNewerVersion => "use a newer atm for it".into(),

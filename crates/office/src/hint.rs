@@ -220,6 +220,8 @@ pub enum Hint {
     RemoveLink,
     /// Somebody holds a lock: it may be free soon, or a program hangs.
     TryAgain,
+    /// The error says from when on it can be done; who has it meanwhile keeps it.
+    TryThen,
     /// A program rewrites the file without its lock.
     StopWriter,
     /// The file has to be mended.

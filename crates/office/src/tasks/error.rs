@@ -170,7 +170,7 @@ impl TaskError {
             Self::NoOwner { id } => Hint::AssignTask { id: *id },
             Self::Reserved { .. } => Hint::UseClaims,
             Self::Away { .. } | Self::Unsure { .. } => Hint::ShowBridge,
-            Self::NotYet { .. } => Hint::TryAgain,
+            Self::NotYet { .. } => Hint::TryThen,
             Self::NoSubject | Self::LongLease { .. } | Self::Id(_) => return None,
         })
     }
