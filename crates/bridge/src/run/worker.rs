@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use atm_office::OfficeError;
 use tokio::sync::{mpsc, watch};
 
 use super::homes::News;
@@ -18,7 +19,7 @@ use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Post};
 use crate::envelope::SharedTeam;
 use crate::files::Files;
-use crate::house::{House, Neighbour};
+use crate::house::{House, Neighbour, Outcome};
 use crate::name::Machine;
 use crate::protocol::homes::Homes;
 use crate::protocol::tasks::home::Residences;
@@ -51,6 +52,7 @@ pub struct Worker {
     outputs: mpsc::UnboundedSender<Output>,
     neighbours: BTreeMap<Machine, Neighbour>,
     under_way: usize,
+    /// What was announced last.
     teams: Vec<SharedTeam>,
     places_again: bool,
     /// Whether it is known which machines there are. Before, members of other machines stay as they are: a bridge that has
@@ -100,6 +102,7 @@ impl Worker {
         let homes = Homes::remembering(saved.homes.clone());
         let (residences, _) = watch::channel(residences_of(&homes));
         house.set_homes(homes);
+        house.set_listed(saved.listed.clone());
         house.wait_for_stream();
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
@@ -208,6 +211,12 @@ impl Worker {
         self.is_unsaved = true;
     }
 
+    fn note_trouble(&mut self, trouble: Option<OfficeError>) {
+        if let Some(error) = trouble {
+            self.note(&error);
+        }
+    }
+
     /// Says whether it was news: what changes nothing is nothing to look at the ledger for, nor to save.
     fn take(&mut self, input: Input) -> bool {
         let is_news = match &input {
@@ -280,15 +289,12 @@ impl Worker {
         if is_collect {
             self.due.collect = start + self.look_every;
             self.due.collect_from = start + COLLECT_APART;
-            match self.engine.local().collect() {
-                Ok(0) => {}
-                Ok(_) => self.engine.wake(),
-                Err(error) => self.note(&error),
-            }
-            match self.engine.local().look() {
-                Ok(true) => self.engine.wake(),
-                Ok(false) => {}
-                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            let Outcome { done: collected, trouble } = self.engine.local().collect();
+            self.note_trouble(trouble);
+            let Outcome { done: has_news, trouble } = self.engine.local().look();
+            self.note_trouble(trouble);
+            if collected > 0 || has_news {
+                self.engine.wake();
             }
         }
         let is_time = start >= self.due.members;
@@ -301,14 +307,12 @@ impl Worker {
         let is_place = self.knows_all && (is_time || self.places_again);
         if is_place {
             self.places_again = false;
-            match self.engine.local().place(&self.neighbours) {
-                Ok(true) => {
-                    self.engine.list_again();
-                    self.due.members = start;
-                }
-                Ok(false) => {}
-                Err(error) => self.note(&error),
+            let Outcome { done: has_changed, trouble } = self.engine.local().place(&self.neighbours);
+            if has_changed {
+                self.engine.list_again();
+                self.due.members = start;
             }
+            self.note_trouble(trouble);
             self.ask_for_stream();
             if !self.has_namesake() {
                 self.put_homes();
@@ -318,14 +322,12 @@ impl Worker {
     }
 
     fn announce(&mut self) {
-        match self.engine.local().shared() {
-            Ok(teams) if teams != self.teams => {
-                self.teams.clone_from(&teams);
-                let _ = self.outputs.send(Output::Teams(teams));
-            }
-            Ok(_) => {}
-            Err(error) => self.note(&error),
+        let Outcome { done: teams, trouble } = self.engine.local().shared();
+        if self.teams != teams {
+            self.teams.clone_from(&teams);
+            let _ = self.outputs.send(Output::Teams(teams));
         }
+        self.note_trouble(trouble);
     }
 
     fn poll(&mut self) {
