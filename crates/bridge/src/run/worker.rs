@@ -14,7 +14,7 @@ use atm_office::OfficeError;
 use tokio::sync::{mpsc, watch};
 
 use super::homes::News;
-use super::status::Status;
+use super::status::{ClockOffset, Status};
 use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Post};
 use crate::envelope::SharedTeam;
@@ -60,6 +60,7 @@ pub struct Worker {
     knows_all: bool,
     saved: Saved,
     status: Status,
+    clock: ClockOffset,
     /// The status as it stands in its file.
     shown: Option<Status>,
     /// Whether something happened that has to be saved or shown.
@@ -81,6 +82,8 @@ struct Due {
     look: Instant,
     collect: Instant,
     members: Instant,
+    /// A machine may be away from then on.
+    away: Instant,
     save: Instant,
     /// Not before, however many files change.
     collect_from: Instant,
@@ -118,6 +121,7 @@ impl Worker {
             knows_all: !saved.neighbours.is_empty(),
             saved,
             status,
+            clock: ClockOffset::default(),
             shown: None,
             is_unsaved: true,
             look_every,
@@ -126,6 +130,7 @@ impl Worker {
                 look: start,
                 collect: start,
                 members: start,
+                away: start,
                 save: start + SAVE_EVERY,
                 collect_from: start,
                 members_from: start,
@@ -196,7 +201,7 @@ impl Worker {
     /// How long nothing has to be done, if nothing happens.
     fn rest(&self) -> Duration {
         let now = Instant::now();
-        let mut next = self.due.look.min(self.due.collect).min(self.due.members);
+        let mut next = self.due.look.min(self.due.collect).min(self.due.members).min(self.due.away);
         if self.is_unsaved {
             next = next.min(self.due.save);
         }
@@ -221,6 +226,10 @@ impl Worker {
     fn take(&mut self, input: Input) -> bool {
         let is_news = match &input {
             Input::Stream(stream) => self.status.set_stream(stream.as_ref()),
+            Input::Lag(count) => self.status.set_lag(*count, now()),
+            Input::TaskBytes(fill) => self.status.task_bytes.replace(*fill) != Some(*fill),
+            // It comes with what arrived.
+            Input::Age(_) => false,
             _ => true,
         };
         self.is_unsaved |= is_news;
@@ -264,7 +273,8 @@ impl Worker {
                 let post = self.engine.failure(&from, &epoch, n, "", &why, steady_now());
                 self.post(vec![post]);
             }
-            Input::Lag(count, offset) => self.status.set_lag(count, offset),
+            Input::Lag(_) | Input::TaskBytes(_) => {}
+            Input::Age(age) => self.clock.note(age, steady_now()),
             Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
@@ -302,7 +312,9 @@ impl Worker {
             self.due.members = start + MEMBERS_EVERY.1;
             self.due.members_from = start + MEMBERS_EVERY.0;
             self.announce();
-            self.note_absent();
+        }
+        if start >= self.due.away {
+            self.due.away = start + self.note_absent();
         }
         let is_place = self.knows_all && (is_time || self.places_again);
         if is_place {

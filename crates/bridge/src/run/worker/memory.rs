@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atm_store::files::{read_small, replace_own};
 use serde::{Deserialize, Serialize};
 
-use super::{Worker, now};
+use super::{Worker, now, steady_now};
 use crate::engine::Memory;
 use crate::files::Files;
 use crate::house::{Announced, Neighbour};
@@ -54,6 +54,8 @@ impl Worker {
         }
         self.status.tally = self.engine.tally().clone();
         self.status.outbox = self.engine.outbox().by_machine();
+        self.status.outbound = self.engine.outbox().backlog(self.engine.peers());
+        self.status.clock_offset_ms = self.clock.get(steady_now());
         self.status.set_absent(self.engine.outbox().absent());
         self.status.held = self.engine.held();
         self.status.under_way = self.under_way;
