@@ -273,7 +273,6 @@ impl Worker {
                 let post = self.engine.failure(&from, &epoch, n, "", &why, steady_now());
                 self.post(vec![post]);
             }
-            Input::Lag(_) | Input::TaskBytes(_) => {}
             Input::Age(age) => self.clock.note(age, steady_now()),
             Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
@@ -283,7 +282,7 @@ impl Worker {
                 self.engine.wake();
             }
             Input::Trust(trust) => self.trust(&trust),
-            Input::Stop => {}
+            Input::Lag(_) | Input::TaskBytes(_) | Input::Stop => {}
         }
     }
 

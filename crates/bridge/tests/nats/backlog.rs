@@ -24,6 +24,10 @@ fn a_machine_that_does_not_trust_this_one_is_told_in_status_and_gets_its_mail_wh
     let told = outbound();
     assert_eq!((&told["unsent"], &told["stored"]), (&0.into(), &0.into()), "{told}");
     assert!(told["oldestAt"].is_string(), "{told}");
+    let again = 2 * texts.len() as u64;
+    wait_until("all is sent again, twice", || {
+        laptop.status()["tally"]["publishedAgain"].as_u64() >= Some(again)
+    });
     wait_until("it is known to answer nothing", || outbound()["unanswered"] == texts.len());
     let shown = String::from_utf8(laptop.run(&["status"]).stdout).unwrap();
     assert!(shown.contains("does it trust this machine? There: `atm bridge trust laptop KEY`"), "{shown}");

@@ -68,13 +68,12 @@ impl Holds {
     /// The recipient of a lane is not there.
     pub(super) fn note_absent(&mut self, lane: &Lane, known: u64, now: Stamp) {
         let why = Why::Absent { known };
-        match self.lanes.get_mut(lane) {
-            Some(hold @ Hold { why: Why::Absent { .. }, .. }) => hold.why = why,
-            _ => {
-                let hold = Hold { why, asked: 0, until: now.saturating_add(patience(0)) };
-                self.lanes.insert(lane.clone(), hold);
-            }
+        if let Some(hold @ Hold { why: Why::Absent { .. }, .. }) = self.lanes.get_mut(lane) {
+            hold.why = why;
+            return;
         }
+        let hold = Hold { why, asked: 0, until: now.saturating_add(patience(0)) };
+        self.lanes.insert(lane.clone(), hold);
     }
 
     /// Its machine says nothing.

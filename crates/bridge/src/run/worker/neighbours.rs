@@ -49,13 +49,13 @@ impl Worker {
         for neighbour in self.neighbours.values_mut().filter(|neighbour| neighbour.is_present) {
             // A clock that was set back makes nobody present until it has caught up.
             neighbour.seen_at = neighbour.seen_at.min(now);
-            match PRESENCE_AGE.checked_sub(now.since(neighbour.seen_at)).filter(|left| !left.is_zero()) {
-                Some(left) => next = next.min(left),
-                None => {
-                    neighbour.is_present = false;
-                    self.places_again = true;
-                    self.is_unsaved = true;
-                }
+            let age = now.since(neighbour.seen_at);
+            if age < PRESENCE_AGE {
+                next = next.min(PRESENCE_AGE.saturating_sub(age));
+            } else {
+                neighbour.is_present = false;
+                self.places_again = true;
+                self.is_unsaved = true;
             }
         }
         next

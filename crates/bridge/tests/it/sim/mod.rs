@@ -54,7 +54,7 @@ fn mail_for_a_member_that_no_machine_has_costs_next_to_nothing() {
 /// The one that trusts published all of it every 15 seconds, for ever.
 #[test]
 fn mail_for_a_machine_that_does_not_trust_its_sender_costs_next_to_nothing_and_comes_when_it_does() {
-    for seed in 0..20 {
+    for seed in 0..10 {
         let mut world = World::new(seed);
         let costs = world.send_to_one_that_distrusts();
         let (letters, seconds) = (costs.letters, costs.seconds);
@@ -64,7 +64,8 @@ fn mail_for_a_machine_that_does_not_trust_its_sender_costs_next_to_nothing_and_c
         );
         assert!(costs.meanwhile >= seconds / 30, "seed {seed}: {costs:?} are not as many");
         assert!(costs.then <= 2 * letters, "seed {seed}: {costs:?}");
-        assert!(costs.answered_within <= 30, "seed {seed}: {costs:?}");
+        // Heartbeats tell every five seconds what was processed.
+        assert!(costs.answered_within <= 25, "seed {seed}: {costs:?}");
         world.check();
         world.check_moves();
     }

@@ -145,6 +145,7 @@ impl World {
         }
         self.troubles = Troubles::NONE;
         self.server_down_until = 0;
+        self.set_distrust(None);
         self.bring_back();
         for node in &mut self.nodes {
             node.off_until = 0;
@@ -226,6 +227,7 @@ impl World {
         if self.random.happens(troubles.moves) {
             self.move_somebody();
         }
+        self.change_trust();
         for place in 0..self.nodes.len() {
             if self.random.happens(troubles.crash) {
                 self.nodes[place].engine = None;
@@ -278,8 +280,7 @@ impl World {
             return;
         }
         let loses_memory = self.random.happens(self.troubles.lost_memory);
-        let names = self.nodes.iter().map(|node| node.name.clone());
-        let names: Vec<Machine> = names.filter(|name| !self.refuses(place, name)).collect();
+        let names = self.trusted_by(place);
         let node = &mut self.nodes[place];
         let me = Identity {
             realm: "sim".parse().unwrap(),

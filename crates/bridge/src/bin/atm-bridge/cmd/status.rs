@@ -86,36 +86,7 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
         Some(stream) => format!("stream    messages {} to {}", stream.first, stream.last),
         None => "stream    out of reach".to_owned(),
     });
-    let outbox: usize = report.outbox.values().sum();
-    let by_machine: Vec<String> =
-        report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
-    let by_machine =
-        if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
-    lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
-    for (name, Backlog { unsent, stored, passed, unanswered, oldest_at }) in &report.outbound {
-        let oldest = oldest_at.map(|at| format!("; the oldest for {}", span(now, at))).unwrap_or_default();
-        lines.push(format!(
-            "          {name}: {unsent} not on the server, {stored} not processed there, {passed} processed and not confirmed{oldest}"
-        ));
-        if *unanswered > 0 {
-            lines.push(format!(
-                "          {name} processes them and answers none: does it trust this machine? There: `atm bridge trust {machine} KEY`, \
-                 with what `atm bridge key` prints here; its `atm bridge status` says why it refuses them"
-            ));
-        }
-    }
-    for absent in &report.absent {
-        lines.push(format!(
-            "          {} for {} of team {}, whom {} does not have: sent when a machine does",
-            absent.letters, absent.name, absent.team, absent.machine
-        ));
-    }
-    let (lag, held) = (report.lag, report.held);
-    lines.push(match report.lag_at.filter(|_| !is_running || report.stream.is_none()) {
-        // Nobody can be asked now.
-        Some(at) => format!("inbound   {lag} waiting at the server {}, {held} held for order", ago(at)),
-        None => format!("inbound   {lag} waiting at the server, {held} held for order"),
-    });
+    lines.extend(mail(report, is_running, now));
     if let Some(percent) = report.task_bytes.and_then(Fill::alarming) {
         lines.push(format!(
             "tasks     their bucket is {percent} % full: when it is full, no task is made or claimed, in any team; \
@@ -163,6 +134,45 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
         lines.push(format!("error     {} ({})", trouble.what, ago(trouble.at)));
     }
     lines.join("\n")
+}
+
+/// The mail on its way, out and in.
+fn mail(report: &Report, is_running: bool, now: Stamp) -> Vec<String> {
+    let mut lines = Vec::new();
+    let outbox: usize = report.outbox.values().sum();
+    let by_machine: Vec<String> =
+        report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let by_machine =
+        if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
+    lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
+    for (name, Backlog { unsent, stored, passed, unanswered, oldest_at }) in &report.outbound {
+        let oldest = oldest_at.map(|at| format!("; the oldest for {}", span(now, at))).unwrap_or_default();
+        lines.push(format!(
+            "          {name}: {unsent} not on the server, {stored} not processed there, {passed} processed and not confirmed{oldest}"
+        ));
+        if *unanswered > 0 {
+            lines.push(format!(
+                "          {name} processes them and answers none: does it trust this machine? There: `atm bridge trust {} KEY`, \
+                 with what `atm bridge key` prints here; its `atm bridge status` says why it refuses them",
+                report.machine
+            ));
+        }
+    }
+    for absent in &report.absent {
+        lines.push(format!(
+            "          {} for {} of team {}, whom {} does not have: sent when a machine does",
+            absent.letters, absent.name, absent.team, absent.machine
+        ));
+    }
+    let (lag, held) = (report.lag, report.held);
+    lines.push(match report.lag_at.filter(|_| !is_running || report.stream.is_none()) {
+        // Nobody can be asked now.
+        Some(at) => {
+            format!("inbound   {lag} waiting at the server {} ago, {held} held for order", span(now, at))
+        }
+        None => format!("inbound   {lag} waiting at the server, {held} held for order"),
+    });
+    lines
 }
 
 /// The time between two moments, in its largest unit.
