@@ -361,9 +361,9 @@ impl<L: Local> Engine<L> {
                 pages -= 1;
                 has_more |= pages == 0;
             }
-            let Some((batch, attempt)) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
-            let upto = batch.upto.clone();
-            let body = Body::Receipts(Receipts { upto: upto.clone(), receipts: batch.receipts.clone() });
+            let Some(due) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
+            let feed::Due { upto, attempt, sent } = due;
+            let body = Body::Receipts(Receipts { upto: sent.upto, receipts: sent.receipts });
             let ticket = Ticket::Receipts { to: machine.clone(), upto, attempt };
             posts.push(Post { envelope: self.envelope(machine, 0, attempt, body, now), ticket });
         }

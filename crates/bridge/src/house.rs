@@ -4,7 +4,9 @@ mod catching_up;
 mod following;
 mod handover;
 mod letters;
+mod listing;
 mod moves;
+mod outcome;
 mod placement;
 mod stranded;
 
@@ -13,18 +15,20 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use atm_office::machines::{Quiet, Refusal};
-use atm_office::office::USER;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 
-use crate::envelope::{SharedMember, SharedTeam};
+use crate::envelope::SharedTeam;
 use crate::name::Machine;
-use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
+use crate::protocol::homes::{Entries, Homes, MemberKey};
 use catching_up::CatchUps;
 use following::Following;
 use handover::Handovers;
+
+pub use listing::Announced;
+pub use outcome::Outcome;
 
 /// A team of this machine, and the name under which the realm knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +112,10 @@ pub struct House {
     arriving: HashSet<MemberKey>,
     /// Whom other machines have, as they said last.
     announced: BTreeMap<Machine, Vec<SharedTeam>>,
-    /// Whether these were read once: before, nobody is known to be gone.
-    pub(crate) has_listed: bool,
+    /// What this machine says of its own teams, as they were read last.
+    listed: Announced,
+    /// The teams that were read since the start: before, nobody of them is known to be gone.
+    read: HashSet<String>,
     /// Members whose names another machine holds, since when that is seen, and whether their lead was told.
     pub(crate) refused: HashMap<(MemberKey, Machine, u64), (Instant, bool)>,
     /// Members of other machines that have no place here, by team.
@@ -144,7 +150,8 @@ impl House {
             own: Entries::new(),
             arriving: HashSet::new(),
             announced: BTreeMap::new(),
-            has_listed: false,
+            listed: Announced::new(),
+            read: HashSet::new(),
             refused: HashMap::new(),
             unplaced: Vec::new(),
         })
@@ -174,82 +181,37 @@ impl House {
     }
 
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
-    pub fn collect(&mut self) -> Result<usize, OfficeError> {
-        let (mut count, mut failed) = (0, None);
+    pub fn collect(&mut self) -> Outcome<usize> {
+        let mut outcome = Outcome { done: 0, trouble: None };
         for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
             let quiet = self.quiet.entry(share.local.clone()).or_default();
-            match self.office.machines().collect_changed(&share.local, quiet) {
-                Ok(collected) => count += collected,
-                // One team's trouble is not another one's.
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
+            let collected = self.office.machines().collect_changed(&share.local, quiet);
+            outcome.done += outcome.note(collected).unwrap_or(0);
         }
-        failed.map_or(Ok(count), Err)
+        outcome
     }
 
     /// Looks at teams with mail from other machines: what clients did with it becomes receipts without anybody's command.
     /// Says whether there is news.
-    pub fn look(&mut self) -> Result<bool, OfficeError> {
-        let (mut has_news, mut failed) = (false, None);
+    pub fn look(&mut self) -> Outcome<bool> {
+        let mut outcome = Outcome { done: false, trouble: None };
         for team in self.following.due(Instant::now()) {
-            if !self.office.has_team(&team) {
-                continue;
-            }
-            match self.office.look(&team) {
-                Ok(looked) => has_news |= looked.has_news(),
-                // One team's trouble is not another one's.
-                Err(error) => drop(failed.get_or_insert(error)),
+            if self.office.has_team(&team) {
+                let looked = self.office.look(&team);
+                outcome.done |= outcome.note(looked).is_some_and(|looked| looked.has_news());
             }
         }
-        failed.map_or(Ok(has_news), Err)
-    }
-
-    /// The teams that are shared, with the members that are at home here.
-    pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
-        let (mut teams, mut own, mut arriving) = (Vec::new(), Entries::new(), HashSet::new());
-        for Share { local, shared } in &self.shares {
-            if !self.office.has_team(local) {
-                continue;
-            }
-            let members = self.office.machines().local_members(local)?;
-            let leads = members.iter().filter(|member| member.is_lead).map(|member| member.name.clone());
-            self.leads.insert(local.clone(), leads.collect());
-            let mut announced = Vec::new();
-            for member in members {
-                let key = MemberKey { team: shared.clone(), name: member.name.clone() };
-                let is_ordinary = !member.is_lead && member.name != USER;
-                let entry = Resident::of(member.joined_at);
-                let epoch = self.homes.announced_epoch(&key, &self.me, entry).filter(|_| is_ordinary);
-                let is_taken = member.is_arriving && is_ordinary && epoch.is_none();
-                arriving.extend(is_taken.then(|| key.clone()));
-                if is_ordinary {
-                    own.insert(key, entry);
-                }
-                // One that is being taken is no other member of the name, which others would list beside it.
-                if is_taken {
-                    continue;
-                }
-                let (name, lead, state) = (member.name, member.is_lead, member.state);
-                announced.push(SharedMember { name, lead, state, epoch });
-            }
-            teams.push(SharedTeam { name: shared.clone(), members: announced });
-        }
-        (self.own, self.arriving) = (own, arriving);
-        self.has_listed = true;
-        Ok(teams)
+        outcome
     }
 
     /// Makes the members of other machines known here; says whether that changed anything.
-    pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Result<bool, OfficeError> {
+    pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Outcome<bool> {
         self.announced = neighbours
             .iter()
             .map(|(machine, neighbour)| (machine.clone(), neighbour.teams.clone()))
             .collect();
         // A move that cannot be done now is done the next time, and keeps nobody else away.
-        let settled = self.settle_moves(neighbours);
-        let mut has_changed = *settled.as_ref().unwrap_or(&true);
+        let mut outcome = self.settle_moves(neighbours);
         let mut unplaced = Vec::new();
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
@@ -258,12 +220,17 @@ impl House {
             let remote = placement::members_of(shared, (&self.me, &self.own), &self.homes, neighbours);
             let undecided = remote.iter().filter(|member| self.is_undecided((local, shared), member));
             let undecided: HashSet<&str> = undecided.map(|member| member.name.as_str()).collect();
-            let placed = self.office.machines().set_members_but(local, &remote, &undecided)?;
-            has_changed |= !placed.added.is_empty() || !placed.removed.is_empty();
-            unplaced.extend(placed.refused.into_iter().map(|refusal| (shared.clone(), refusal)));
+            let placed = self.office.machines().set_members_but(local, &remote, &undecided);
+            match outcome.note(placed) {
+                Some(placed) => {
+                    outcome.done |= !placed.added.is_empty() || !placed.removed.is_empty();
+                    unplaced.extend(placed.refused.into_iter().map(|refusal| (shared.clone(), refusal)));
+                }
+                None => unplaced.extend(self.unplaced.iter().filter(|(team, _)| team == shared).cloned()),
+            }
         }
         self.unplaced = unplaced;
-        settled.map(|_| has_changed)
+        outcome
     }
 
     /// Members of other machines that have no place here, by team, and why.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::Failure;
@@ -26,6 +27,8 @@ pub struct Outgoing {
     pub from_lead: bool,
     /// The epoch of the recipient's home, once it has moved.
     pub home: Option<u64>,
+    /// When it was accepted here.
+    pub accepted_at: Stamp,
     /// Everything that is needed to write it there: opaque.
     pub letter: String,
 }

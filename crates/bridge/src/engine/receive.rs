@@ -53,6 +53,9 @@ impl<L: Local> Engine<L> {
                 verdicts[place] = Verdict::Refused("too-many");
                 continue;
             }
+            if body.is_answer() {
+                self.outbox.note_answer(&from);
+            }
             match body {
                 Body::Letter(letter) if letter.longest_name() > LONGEST_NAME => {
                     // What names it is not sent back.

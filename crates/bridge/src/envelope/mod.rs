@@ -94,6 +94,11 @@ impl Body {
         }
     }
 
+    /// Whether it answers an envelope of the machine that it is for.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Confirm(_) | Self::Applied(_) | Self::Failed(_) | Self::Absent(_))
+    }
+
     /// How many receipts or failures it has.
     pub fn count(&self) -> usize {
         match self {

@@ -61,6 +61,7 @@ impl Local for House {
                     machine: letter.machine,
                     from_lead: self.leads.get(&letter.team).is_some_and(|leads| leads.contains(&letter.from)),
                     from: letter.from,
+                    accepted_at: letter.accepted_at,
                     letter: letter.letter,
                 });
             }

@@ -7,7 +7,7 @@ use atm_office::OfficeError;
 use atm_office::machines::{Home, Move, RemoteMember};
 use atm_wire::{MemberName, Stamp, TeamName};
 
-use super::{House, Neighbour};
+use super::{House, Neighbour, Outcome};
 use crate::name::Machine;
 use crate::protocol::homes::{self, Homes, MemberKey, Moved, Put, Refused, Resident};
 
@@ -49,20 +49,14 @@ impl House {
 
     /// What this machine has to put into the bucket of homes.
     pub fn puts(&self) -> Vec<Put> {
-        if !self.has_listed {
-            return Vec::new();
-        }
-        // A team that is not shared now is not looked at: nobody of it is known to be gone, nor what its bucket has.
+        // A team that is not shared now, or cannot be read, is not looked at: nobody of it is known to be gone.
         let mut puts = self.homes.puts(&self.me, &self.own);
-        puts.retain(|put| self.has_share(&put.key.team));
+        puts.retain(|put| self.has_share(&put.key.team) && self.has_read(&put.key.team));
         puts
     }
 
     /// Moves mail, and members that have left, as the homes are now; says whether that changed anything.
-    pub(super) fn settle_moves(
-        &mut self,
-        neighbours: &BTreeMap<Machine, Neighbour>,
-    ) -> Result<bool, OfficeError> {
+    pub(super) fn settle_moves(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Outcome<bool> {
         let (mut has_changed, mut failed) = (false, None);
         self.recall_homes();
         let due = self.homes.moves(&self.me, &self.own, neighbours);
@@ -74,7 +68,7 @@ impl House {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             let is_kept = homes::is_kept(&key, &residence, neighbours);
             let waits = self.handovers.waits(&key, residence.epoch, is_kept, Instant::now());
-            if waits || !self.office().has_team(&local) {
+            if waits || !self.has_read(&key.team) || !self.office().has_team(&local) {
                 continue;
             }
             // A first home is no move. What a member that leaves has read is known here.
@@ -105,7 +99,7 @@ impl House {
                 has_changed = true;
             }
         }
-        failed.map_or(Ok(has_changed), Err)
+        Outcome { done: has_changed, trouble: failed }
     }
 
     /// What the bridge has forgotten about former homes, as far as the office knows it.

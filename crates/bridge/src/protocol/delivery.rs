@@ -12,10 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{PeerView, Position, StreamView};
 
+/// The longest wait before the next attempt.
+pub const MOST_BACKOFF: Duration = Duration::from_secs(15);
+/// So many attempts that were processed without any answer are no accident: the machine does not accept what this one signs, or cannot
+/// read it.
+const SILENT_AFTER: u32 = 4;
+
 /// The wait before the next attempt: doubled each time, at most 15 seconds.
 pub fn backoff(attempt: u32) -> Duration {
-    const MOST: u64 = 15;
-    Duration::from_secs((1_u64 << attempt.saturating_sub(1).min(4)).min(MOST))
+    Duration::from_secs(1_u64 << attempt.saturating_sub(1).min(4)).min(MOST_BACKOFF)
 }
 
 /// How far one envelope came.
@@ -84,10 +89,7 @@ impl Delivery {
                 if was_asked_later && !holds {
                     return true;
                 }
-                let has_passed = peer
-                    .and_then(|peer| peer.passed.as_ref())
-                    .is_some_and(|at| at.stream == position.stream && at.seq >= position.seq);
-                if !has_passed {
+                if !has_passed(peer, position) {
                     *passed = None;
                     return false;
                 }
@@ -95,6 +97,21 @@ impl Delivery {
                 now >= Stamp::from_millis(since).saturating_add(backoff(self.attempt))
             }
         }
+    }
+
+    /// Whether the recipient's machine has processed it, as it said last.
+    pub fn is_passed_by(&self, peer: Option<&PeerView>) -> bool {
+        self.position().is_some_and(|position| has_passed(peer, position))
+    }
+
+    /// Whether the recipient's machine has processed this attempt, and nothing came of it nor of several before.
+    pub fn is_unanswered(&self) -> bool {
+        self.attempt >= SILENT_AFTER && matches!(self.state, State::Stored { passed: Some(_), .. })
+    }
+
+    /// Whether the next attempt is the last one once more, because the server did not answer.
+    pub fn is_repeated(&self) -> bool {
+        matches!(self.state, State::Failed(_))
     }
 
     /// Whether the server has not answered yet.
@@ -134,6 +151,12 @@ impl Delivery {
             self.state = State::Failed(now.as_millis());
         }
     }
+}
+
+/// Whether a machine has processed a place of the stream.
+fn has_passed(peer: Option<&PeerView>, position: &Position) -> bool {
+    let passed = peer.and_then(|peer| peer.passed.as_ref());
+    passed.is_some_and(|at| at.stream == position.stream && at.seq >= position.seq)
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 //! Stages are a set, so their order does not matter; that each arrives does. The position up to which a machine has applied
 //! everything is a cursor of this machine's log. It was read for the teams that both share: what is shared anew was passed over until
 //! then, and is read from the start, which costs traffic alone.
+//!
+//! A machine that processes a batch several times and answers nothing is asked without any receipts, until it answers: it does not trust
+//! this machine, as a rule, and the batch would fill the stream.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +41,30 @@ pub struct Remembered {
 #[derive(Debug, Default)]
 pub struct Feed {
     remembered: Remembered,
-    under_way: Option<(Batch, Delivery)>,
+    under_way: Option<UnderWay>,
+}
+
+/// A batch until it is applied.
+#[derive(Debug)]
+struct UnderWay {
+    batch: Batch,
+    delivery: Delivery,
+    /// The attempt that was begun last has no receipts.
+    is_question: bool,
+}
+
+/// No cursor is empty.
+const QUESTION: &str = "";
+
+/// What has to be published now.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Which batch it is about.
+    pub upto: String,
+    /// Which attempt this is.
+    pub attempt: u32,
+    /// What is sent: the batch, or a question whether the machine answers at all.
+    pub sent: Batch,
 }
 
 impl Feed {
@@ -89,32 +115,42 @@ impl Feed {
         if receipts.is_empty() {
             self.remembered.applied = Some(upto);
         } else {
-            self.under_way = Some((Batch { upto, receipts }, Delivery::default()));
+            let batch = Batch { upto, receipts };
+            self.under_way = Some(UnderWay { batch, delivery: Delivery::default(), is_question: false });
         }
     }
 
-    /// The batch that has to be published now, and which attempt this is.
-    pub fn due(&mut self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> Option<(&Batch, u32)> {
-        let (batch, delivery) = self.under_way.as_mut()?;
+    /// What has to be published now.
+    pub fn due(&mut self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> Option<Due> {
+        let UnderWay { batch, delivery, is_question } = self.under_way.as_mut()?;
         if !delivery.is_due(now, stream, peer) {
             return None;
         }
+        if !delivery.is_repeated() {
+            *is_question = delivery.is_unanswered();
+        }
         let attempt = delivery.begin();
-        Some((batch, attempt))
+        let question = || Batch { upto: QUESTION.to_owned(), receipts: Vec::new() };
+        let sent = if *is_question { question() } else { batch.clone() };
+        Some(Due { upto: batch.upto.clone(), attempt, sent })
     }
 
     /// The server has answered for an attempt, or did not.
     pub fn end(&mut self, upto: &str, attempt: u32, position: Option<Position>, now: Stamp) {
-        if let Some((batch, delivery)) = &mut self.under_way
+        if let Some(UnderWay { batch, delivery, .. }) = &mut self.under_way
             && batch.upto == upto
         {
             delivery.end(attempt, position, now);
         }
     }
 
-    /// The machine has applied a batch, but for what is about teams that it does not share. An older answer says nothing.
+    /// The machine has applied a batch, but for what is about teams that it does not share; or it answers a question, and gets the
+    /// batch. An older answer says nothing.
     pub fn applied(&mut self, upto: &str, unshared: &BTreeSet<String>) {
-        if self.under_way.as_ref().is_some_and(|(batch, _)| batch.upto == upto) {
+        let Some(UnderWay { batch, delivery, is_question }) = &mut self.under_way else { return };
+        if *is_question && upto == QUESTION {
+            delivery.again();
+        } else if batch.upto == upto {
             self.under_way = None;
             self.remembered.applied = Some(upto.to_owned());
             let ours = self.remembered.teams.iter().flatten().filter(|team| unshared.contains(*team));
@@ -147,8 +183,8 @@ mod tests {
         feed.add(vec![receipt()], "c1".into());
         assert_eq!(feed.read_from(), None);
         assert_eq!(
-            feed.due(now(), &stream(0), None).map(|(batch, n)| (batch.upto.clone(), n)),
-            Some(("c1".into(), 1))
+            feed.due(now(), &stream(0), None).map(|due| (due.upto, due.attempt, due.sent.receipts.len())),
+            Some(("c1".into(), 1, 1))
         );
         feed.end("c1", 1, Some(Position { stream: "s".into(), seq: 3 }), now());
         assert_eq!(feed.due(now(), &stream(3), None), None);

@@ -2,6 +2,9 @@
 //!
 //! Only numbers and places are kept here, not the texts: those are read from the ledger when they are needed.
 
+mod backlog;
+mod holds;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
@@ -12,6 +15,9 @@ use super::delivery::Delivery;
 use super::{PeerView, Position, StreamView};
 use crate::local::Outgoing;
 use crate::name::Machine;
+use holds::{Holds, Why};
+
+pub use backlog::Backlog;
 
 /// How often everything that is stored is looked through.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -55,29 +61,11 @@ struct Item {
     id: String,
     lane: Lane,
     delivery: Delivery,
+    accepted_at: Stamp,
     /// What was known of where its recipient is when it was published last.
     known: u64,
     /// The first attempt with which that was known.
     since: u32,
-}
-
-/// A lane whose recipient is not where its letters were sent, as that machine said.
-#[derive(Debug)]
-struct Hold {
-    /// What was known of where the recipient is when the letter was published that was answered so. As long as nothing else is
-    /// known, publishing again would only be answered the same.
-    known: u64,
-    /// How often it was asked since.
-    asked: u32,
-    /// When the first letter is published all the same: the answer may have been given before that machine had read its lists.
-    until: Stamp,
-}
-
-/// The wait before a recipient that was not there is asked for again, though nothing else is known of it: doubled each time, from
-/// half a minute to an hour.
-fn patience(asked: u32) -> Duration {
-    const MOST: u64 = 3_600;
-    Duration::from_secs((30_u64 << asked.min(7)).min(MOST))
 }
 
 /// All unconfirmed letters of this machine.
@@ -89,7 +77,7 @@ pub struct Outbox {
     /// Not published yet: looked at whenever there is something to do.
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
-    holds: HashMap<Lane, Hold>,
+    holds: Holds,
     next_look: Option<Stamp>,
 }
 
@@ -133,8 +121,12 @@ impl Outbox {
 
     /// How many letters wait in each lane whose recipient is not where they were sent.
     pub fn absent(&self) -> BTreeMap<Lane, usize> {
-        let count = |lane: &Lane| self.lanes.get(lane).map_or(0, BTreeSet::len);
-        self.holds.keys().map(|lane| (lane.clone(), count(lane))).collect()
+        let lanes = self.holds.lanes(|why| why != Why::Silent);
+        lanes.map(|(lane, _)| (lane.clone(), self.count(lane))).collect()
+    }
+
+    fn count(&self, lane: &Lane) -> usize {
+        self.lanes.get(lane).map_or(0, BTreeSet::len)
     }
 
     /// `from` says that a letter's recipient is not at home there. The lane is held, unless this is about an attempt with which
@@ -142,32 +134,35 @@ impl Outbox {
     pub fn hold(&mut self, from: &Machine, (n, id, attempt): (u64, &str, u32), now: Stamp) {
         let Some(item) = self.items.get(&n) else { return };
         let is_of_now = (item.since..=item.delivery.attempt()).contains(&attempt);
-        if item.id != id || item.lane.machine != *from || !is_of_now {
-            return;
+        if item.id == id && item.lane.machine == *from && is_of_now {
+            self.holds.note_absent(&item.lane, item.known, now);
         }
-        let hold = Hold { known: item.known, asked: 0, until: now.saturating_add(patience(0)) };
-        let hold = self.holds.entry(item.lane.clone()).or_insert(hold);
-        hold.known = item.known;
     }
 
     /// Lets lanes go of whose recipients something else is known now: all their letters are published again.
     pub fn release(&mut self, mut known: impl FnMut(&Lane) -> u64) {
-        let changed = self.holds.iter().filter(|(lane, hold)| known(lane) != hold.known);
+        let absent = self.holds.lanes(|why| why != Why::Silent);
+        let changed = absent.filter(|(lane, why)| *why != Why::Absent { known: known(lane) });
         for lane in changed.map(|(lane, _)| lane.clone()).collect::<Vec<_>>() {
-            self.holds.remove(&lane);
-            for n in self.lanes.get(&lane).into_iter().flatten() {
-                if self.items.get_mut(n).is_some_and(|item| item.delivery.again()) {
-                    self.unsent.insert(*n);
-                }
-            }
+            self.free(&lane);
         }
     }
 
-    /// Whether a letter may be published: of a lane that is held, the first one now and then.
-    fn may_go(&self, n: u64, lane: &Lane, now: Stamp) -> Option<bool> {
-        let hold = self.holds.get(lane)?;
-        let is_first = self.lanes.get(lane).and_then(|lane| lane.first()) == Some(&n);
-        Some(is_first && now >= hold.until)
+    /// A machine has answered something: whatever waits for an answer of it is tried at once.
+    pub fn note_answer(&mut self, from: &Machine) {
+        self.holds.note_answer(from);
+    }
+
+    /// A lane is held no more: what it has is published again, once.
+    fn free(&mut self, lane: &Lane) {
+        if !self.holds.remove(lane) {
+            return;
+        }
+        for n in self.lanes.get(lane).into_iter().flatten() {
+            if self.items.get_mut(n).is_some_and(|item| item.delivery.again()) {
+                self.unsent.insert(*n);
+            }
+        }
     }
 
     /// The id of the letter with this number.
@@ -192,7 +187,8 @@ impl Outbox {
         }
         self.lanes.entry(lane.clone()).or_default().insert(letter.n);
         self.ids.insert(letter.id.clone(), letter.n);
-        self.items.insert(letter.n, Item { id: letter.id.clone(), lane, delivery, known: 0, since: 0 });
+        let (id, accepted_at) = (letter.id.clone(), letter.accepted_at);
+        self.items.insert(letter.n, Item { id, lane, delivery, accepted_at, known: 0, since: 0 });
     }
 
     /// Drops what the ledger does not keep any more: everything but these numbers.
@@ -225,18 +221,23 @@ impl Outbox {
     /// addressed to says nothing.
     pub fn confirmed(&mut self, from: &Machine, id: &str) -> Option<u64> {
         let n = *self.ids.get(id)?;
-        let item = self.items.get(&n).filter(|item| &item.lane.machine == from)?;
-        // Its recipient is there.
-        self.holds.remove(&item.lane);
-        self.remove(n);
-        Some(n)
+        self.settle(from, n).then_some(n)
     }
 
     /// `from` can never take a letter in. What a machine says that it is not addressed to changes nothing.
     pub fn failed(&mut self, from: &Machine, n: u64) {
-        if self.items.get(&n).is_some_and(|item| &item.lane.machine == from) {
-            self.remove(n);
+        self.settle(from, n);
+    }
+
+    /// `from` has answered for good for a letter that is addressed to it: its lane is held for nothing any more.
+    fn settle(&mut self, from: &Machine, n: u64) -> bool {
+        let Some(item) = self.items.get(&n).filter(|item| &item.lane.machine == from) else { return false };
+        let held = self.holds.has(&item.lane).then(|| item.lane.clone());
+        self.remove(n);
+        if let Some(lane) = held {
+            self.free(&lane);
         }
+        true
     }
 
     /// The numbers of at most `most` letters that have to be published now, in the order of the log. Nothing is published
@@ -249,24 +250,8 @@ impl Outbox {
         trusted: &BTreeSet<Machine>,
         most: usize,
     ) -> Vec<u64> {
-        let looks_at_all = self.next_look.is_none_or(|next| now >= next);
-        if looks_at_all {
-            let asks = |lane: &Lane, n: u64| self.may_go(n, lane, now);
-            let asked: HashMap<u64, bool> = if self.holds.is_empty() {
-                HashMap::new()
-            } else {
-                let held = self.items.iter().filter_map(|(&n, item)| Some((n, asks(&item.lane, n)?)));
-                held.collect()
-            };
-            let due = self.items.iter_mut().filter_map(|(&n, item)| {
-                let machine = &item.lane.machine;
-                let is_due = match asked.get(&n) {
-                    Some(is_asked) => *is_asked && !item.delivery.is_under_way(),
-                    None => item.delivery.is_due(now, stream, peers.get(machine)),
-                };
-                (is_due && trusted.contains(machine)).then_some(n)
-            });
-            let due: Vec<u64> = due.take(most).collect();
+        if self.next_look.is_none_or(|next| now >= next) {
+            let due = self.look(now, stream, peers, trusted, most);
             if due.len() < most {
                 self.next_look = Some(now.saturating_add(LOOK_EVERY));
             }
@@ -274,21 +259,74 @@ impl Outbox {
         }
         let may_go = |n: &u64| {
             let item = self.items.get(n);
-            item.is_some_and(|item| {
-                trusted.contains(&item.lane.machine) && !self.holds.contains_key(&item.lane)
-            })
+            item.is_some_and(|item| trusted.contains(&item.lane.machine) && !self.holds.has(&item.lane))
         };
         self.unsent.iter().copied().filter(may_go).take(most).collect()
+    }
+
+    /// Looks through everything. Of a lane that is held, the first letter goes now and then; of all lanes of a machine that does not
+    /// answer, one letter at a time, the least tried first.
+    fn look(
+        &mut self,
+        now: Stamp,
+        stream: &StreamView,
+        peers: &BTreeMap<Machine, PeerView>,
+        trusted: &BTreeSet<Machine>,
+        most: usize,
+    ) -> Vec<u64> {
+        let mut due = Vec::new();
+        let mut questions: BTreeMap<&Machine, (u32, u64)> = BTreeMap::new();
+        for (&n, Item { lane, delivery, .. }) in &mut self.items {
+            let lane: &Lane = lane;
+            if due.len() >= most {
+                break;
+            }
+            if !trusted.contains(&lane.machine) {
+                continue;
+            }
+            let is_first = || self.lanes.get(lane).and_then(BTreeSet::first) == Some(&n);
+            let mut is_silent = false;
+            let is_due = match self.holds.get(lane) {
+                Some(hold) if hold.why == Why::Silent => {
+                    is_silent = true;
+                    is_first() && delivery.is_due(now, stream, peers.get(&lane.machine))
+                }
+                Some(hold) => is_first() && now >= hold.until && !delivery.is_under_way(),
+                None => {
+                    let is_due = delivery.is_due(now, stream, peers.get(&lane.machine));
+                    is_silent = is_due && delivery.is_unanswered();
+                    is_due
+                }
+            };
+            if is_silent && !self.holds.has(lane) {
+                self.holds.note_silent(lane, now);
+            }
+            if !is_due || is_silent && !is_first() {
+                continue;
+            }
+            match self.holds.next_question(&lane.machine).filter(|_| is_silent) {
+                None => due.push(n),
+                Some(at) if now >= at => {
+                    let question = (delivery.attempt(), n);
+                    questions
+                        .entry(&lane.machine)
+                        .and_modify(|known| *known = (*known).min(question))
+                        .or_insert(question);
+                }
+                Some(_) => {}
+            }
+        }
+        due.extend(questions.into_values().map(|(_, n)| n));
+        due.sort_unstable();
+        due.truncate(most);
+        due
     }
 
     /// This letter is being published, with this known of where its recipient is: which one it follows, and which attempt it is.
     pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
-        if let Some(hold) = self.holds.get_mut(&item.lane) {
-            hold.asked = hold.asked.saturating_add(1);
-            hold.until = now.saturating_add(patience(hold.asked));
-        }
+        self.holds.note_asked(&item.lane, now);
         let attempt = item.delivery.begin();
         if item.since == 0 || item.known != known {
             (item.known, item.since) = (known, attempt);

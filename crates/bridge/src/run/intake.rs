@@ -62,7 +62,8 @@ async fn take(
             return Ok(());
         }
         *wait = Duration::from_millis(100);
-        shared.engine.send(Input::Lag(last.pending, last.age));
+        shared.engine.send(Input::Lag(last.pending));
+        shared.engine.send(Input::Age(last.age));
         deal_with(shared, batch).await;
     }
 }

@@ -245,7 +245,8 @@ async fn follow_stream(shared: Shared, up: Arc<Notify>, renew: watch::Sender<u64
 async fn catch_up(shared: &Shared, view: &StreamView) {
     let is_behind = shared.passed().last < view.last;
     // If it cannot be asked, it is asked the next time.
-    if is_behind && shared.link.lag().await.is_ok_and(|lag| lag.count() == 0) {
+    if !is_behind || shared.link.lag().await.is_ok_and(|lag| lag.count() == 0) {
+        shared.engine.send(Input::Lag(0));
         shared.passed().catch_up(view);
     }
 }

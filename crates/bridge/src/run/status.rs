@@ -1,5 +1,7 @@
 //! What the bridge says of itself, for `atm bridge status`.
 
+mod clock;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,7 +16,9 @@ use crate::house::Neighbour;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
 use crate::protocol::homes::Refused;
-use crate::protocol::outbox::Lane;
+use crate::protocol::outbox::{Backlog, Lane};
+
+pub(crate) use clock::ClockOffset;
 
 /// The largest status that is read.
 const LARGEST: u64 = 8 << 20;
@@ -47,16 +51,25 @@ pub struct Status {
     pub stream: Option<StreamStatus>,
     /// Letters that wait for their confirmation, by machine.
     pub outbox: BTreeMap<Machine, usize>,
+    /// How far these letters came.
+    #[serde(default)]
+    pub outbound: BTreeMap<Machine, Backlog>,
     /// Messages for this machine that the server has not delivered yet.
     pub lag: u64,
+    /// When the server said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_at: Option<Stamp>,
     /// Letters that came before the one they follow.
     pub held: usize,
     /// Publications that the server has not answered yet.
     pub under_way: usize,
-    /// By how many milliseconds this machine's clock is ahead of the server's, at most.
+    /// By how many milliseconds this machine's clock is ahead of the server's, at most; none if nothing came for ten minutes.
     pub clock_offset_ms: Option<i64>,
     /// The other machines.
     pub machines: BTreeMap<Machine, MachineStatus>,
+    /// How full the bucket of tasks is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_bytes: Option<Fill>,
     /// What was counted.
     pub tally: Tally,
     /// What went wrong last.
@@ -141,6 +154,23 @@ pub struct MachineStatus {
     pub members: usize,
 }
 
+/// How full something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fill {
+    /// What it has, in bytes.
+    pub used: u64,
+    /// What it may have; 0: there is no bound.
+    pub most: u64,
+}
+
+impl Fill {
+    /// In percent, if that is so much that people should know.
+    pub fn alarming(self) -> Option<u64> {
+        let percent = self.used.saturating_mul(100).checked_div(self.most)?;
+        (percent >= 80).then_some(percent)
+    }
+}
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
@@ -162,11 +192,14 @@ impl Status {
             connected: false,
             stream: None,
             outbox: BTreeMap::new(),
+            outbound: BTreeMap::new(),
             lag: 0,
+            lag_at: None,
             held: 0,
             under_way: 0,
             clock_offset_ms: None,
             machines: BTreeMap::new(),
+            task_bytes: None,
             tally: Tally::default(),
             last_error: None,
             teams,
@@ -203,10 +236,14 @@ impl Status {
         is_news
     }
 
-    /// The smallest difference that was seen is the clocks': the rest is the way.
-    pub(crate) fn set_lag(&mut self, count: u64, offset: i64) {
-        self.lag = count;
-        self.clock_offset_ms = Some(self.clock_offset_ms.map_or(offset, |known| known.min(offset)));
+    /// The server says that so many messages for this machine are not delivered. Says whether that is news: the same is once a minute.
+    pub(crate) fn set_lag(&mut self, count: u64, at: Stamp) -> bool {
+        let minute = |at: Option<Stamp>| at.map(to_the_minute);
+        let is_news = self.lag != count || minute(self.lag_at) != minute(Some(at));
+        if is_news {
+            (self.lag, self.lag_at) = (count, Some(at));
+        }
+        is_news
     }
 
     pub(crate) fn set_absent(&mut self, absent: BTreeMap<Lane, usize>) {
@@ -259,6 +296,28 @@ pub(super) fn to_the_minute(at: Stamp) -> Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bucket_alarms_from_four_fifths_on() {
+        let alarming = |used, most| Fill { used, most }.alarming();
+        assert_eq!([alarming(79, 100), alarming(80, 100), alarming(100, 100)], [None, Some(80), Some(100)]);
+        assert_eq!([alarming(9, 0), alarming(u64::MAX, 1)].map(|percent| percent.is_some()), [false, true]);
+    }
+
+    #[test]
+    fn the_same_lag_is_news_once_a_minute() {
+        let at = |seconds: i64| Stamp::from_millis(1_800_000_000_000 + seconds * 1_000);
+        let (machine, realm) = ("hub".parse().unwrap(), "home".parse().unwrap());
+        let mut status = Status::new(machine, realm, "nats://hub".into(), Vec::new(), at(0));
+        let mut after = |count, seconds| {
+            let is_news = status.set_lag(count, at(seconds));
+            (is_news, status.lag, status.lag_at)
+        };
+        assert_eq!(after(0, 1), (true, 0, Some(at(1))), "the first word");
+        assert_eq!(after(0, 30), (false, 0, Some(at(1))));
+        assert_eq!(after(7, 31), (true, 7, Some(at(31))));
+        assert_eq!(after(7, 90), (true, 7, Some(at(90))));
+    }
 
     #[test]
     fn the_servers_own_words_outlive_the_timeouts_that_they_explain() {

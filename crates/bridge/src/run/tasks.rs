@@ -16,6 +16,7 @@ use futures_util::StreamExt;
 use tokio::sync::watch;
 
 use super::Shared;
+use super::status::Fill;
 use super::worker::Input;
 use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
@@ -306,6 +307,7 @@ async fn follow(
                 if Bucket::open(&shared.link, &name).await?.identity() != identity {
                     return Ok(());
                 }
+                tell_fill(shared, &name).await;
                 continue;
             }
         };
@@ -330,6 +332,15 @@ async fn follow(
         if is_task || entry.delta == 0 && !entry.key.starts_with("clock.") {
             let _ = events.send(Event::Changed);
         }
+    }
+}
+
+/// Tells how full the bucket is: what is over its bound is refused, for all teams. One that cannot be asked is asked the next time.
+async fn tell_fill(shared: &Shared, name: &str) {
+    if let Ok(store) = shared.link.context().get_key_value(name).await {
+        let info = store.stream.cached_info();
+        let most = u64::try_from(info.config.max_bytes).unwrap_or(0);
+        shared.engine.send(Input::TaskBytes(Fill { used: info.state.bytes, most }));
     }
 }
 

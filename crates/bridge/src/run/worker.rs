@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use atm_office::OfficeError;
 use tokio::sync::{mpsc, watch};
 
 use super::homes::News;
-use super::status::Status;
+use super::status::{ClockOffset, Status};
 use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Post};
 use crate::envelope::SharedTeam;
 use crate::files::Files;
-use crate::house::{House, Neighbour};
+use crate::house::{House, Neighbour, Outcome};
 use crate::name::Machine;
 use crate::protocol::homes::Homes;
 use crate::protocol::tasks::home::Residences;
@@ -51,6 +52,7 @@ pub struct Worker {
     outputs: mpsc::UnboundedSender<Output>,
     neighbours: BTreeMap<Machine, Neighbour>,
     under_way: usize,
+    /// What was announced last.
     teams: Vec<SharedTeam>,
     places_again: bool,
     /// Whether it is known which machines there are. Before, members of other machines stay as they are: a bridge that has
@@ -58,6 +60,7 @@ pub struct Worker {
     knows_all: bool,
     saved: Saved,
     status: Status,
+    clock: ClockOffset,
     /// The status as it stands in its file.
     shown: Option<Status>,
     /// Whether something happened that has to be saved or shown.
@@ -79,6 +82,8 @@ struct Due {
     look: Instant,
     collect: Instant,
     members: Instant,
+    /// A machine may be away from then on.
+    away: Instant,
     save: Instant,
     /// Not before, however many files change.
     collect_from: Instant,
@@ -100,6 +105,7 @@ impl Worker {
         let homes = Homes::remembering(saved.homes.clone());
         let (residences, _) = watch::channel(residences_of(&homes));
         house.set_homes(homes);
+        house.set_listed(saved.listed.clone());
         house.wait_for_stream();
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
@@ -115,6 +121,7 @@ impl Worker {
             knows_all: !saved.neighbours.is_empty(),
             saved,
             status,
+            clock: ClockOffset::default(),
             shown: None,
             is_unsaved: true,
             look_every,
@@ -123,6 +130,7 @@ impl Worker {
                 look: start,
                 collect: start,
                 members: start,
+                away: start,
                 save: start + SAVE_EVERY,
                 collect_from: start,
                 members_from: start,
@@ -193,7 +201,7 @@ impl Worker {
     /// How long nothing has to be done, if nothing happens.
     fn rest(&self) -> Duration {
         let now = Instant::now();
-        let mut next = self.due.look.min(self.due.collect).min(self.due.members);
+        let mut next = self.due.look.min(self.due.collect).min(self.due.members).min(self.due.away);
         if self.is_unsaved {
             next = next.min(self.due.save);
         }
@@ -208,10 +216,20 @@ impl Worker {
         self.is_unsaved = true;
     }
 
+    fn note_trouble(&mut self, trouble: Option<OfficeError>) {
+        if let Some(error) = trouble {
+            self.note(&error);
+        }
+    }
+
     /// Says whether it was news: what changes nothing is nothing to look at the ledger for, nor to save.
     fn take(&mut self, input: Input) -> bool {
         let is_news = match &input {
             Input::Stream(stream) => self.status.set_stream(stream.as_ref()),
+            Input::Lag(count) => self.status.set_lag(*count, now()),
+            Input::TaskBytes(fill) => self.status.task_bytes.replace(*fill) != Some(*fill),
+            // It comes with what arrived.
+            Input::Age(_) => false,
             _ => true,
         };
         self.is_unsaved |= is_news;
@@ -255,7 +273,7 @@ impl Worker {
                 let post = self.engine.failure(&from, &epoch, n, "", &why, steady_now());
                 self.post(vec![post]);
             }
-            Input::Lag(count, offset) => self.status.set_lag(count, offset),
+            Input::Age(age) => self.clock.note(age, steady_now()),
             Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
@@ -264,7 +282,7 @@ impl Worker {
                 self.engine.wake();
             }
             Input::Trust(trust) => self.trust(&trust),
-            Input::Stop => {}
+            Input::Lag(_) | Input::TaskBytes(_) | Input::Stop => {}
         }
     }
 
@@ -280,15 +298,12 @@ impl Worker {
         if is_collect {
             self.due.collect = start + self.look_every;
             self.due.collect_from = start + COLLECT_APART;
-            match self.engine.local().collect() {
-                Ok(0) => {}
-                Ok(_) => self.engine.wake(),
-                Err(error) => self.note(&error),
-            }
-            match self.engine.local().look() {
-                Ok(true) => self.engine.wake(),
-                Ok(false) => {}
-                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            let Outcome { done: collected, trouble } = self.engine.local().collect();
+            self.note_trouble(trouble);
+            let Outcome { done: has_news, trouble } = self.engine.local().look();
+            self.note_trouble(trouble);
+            if collected > 0 || has_news {
+                self.engine.wake();
             }
         }
         let is_time = start >= self.due.members;
@@ -296,19 +311,19 @@ impl Worker {
             self.due.members = start + MEMBERS_EVERY.1;
             self.due.members_from = start + MEMBERS_EVERY.0;
             self.announce();
-            self.note_absent();
+        }
+        if start >= self.due.away {
+            self.due.away = start + self.note_absent();
         }
         let is_place = self.knows_all && (is_time || self.places_again);
         if is_place {
             self.places_again = false;
-            match self.engine.local().place(&self.neighbours) {
-                Ok(true) => {
-                    self.engine.list_again();
-                    self.due.members = start;
-                }
-                Ok(false) => {}
-                Err(error) => self.note(&error),
+            let Outcome { done: has_changed, trouble } = self.engine.local().place(&self.neighbours);
+            if has_changed {
+                self.engine.list_again();
+                self.due.members = start;
             }
+            self.note_trouble(trouble);
             self.ask_for_stream();
             if !self.has_namesake() {
                 self.put_homes();
@@ -318,14 +333,12 @@ impl Worker {
     }
 
     fn announce(&mut self) {
-        match self.engine.local().shared() {
-            Ok(teams) if teams != self.teams => {
-                self.teams.clone_from(&teams);
-                let _ = self.outputs.send(Output::Teams(teams));
-            }
-            Ok(_) => {}
-            Err(error) => self.note(&error),
+        let Outcome { done: teams, trouble } = self.engine.local().shared();
+        if self.teams != teams {
+            self.teams.clone_from(&teams);
+            let _ = self.outputs.send(Output::Teams(teams));
         }
+        self.note_trouble(trouble);
     }
 
     fn poll(&mut self) {

@@ -223,3 +223,45 @@ fn receipts_of_a_team_that_is_not_shared_are_answered_as_passed_over() {
     let applied = Applied { upto: "c".into(), unshared: ["alpha".to_owned()].into() };
     assert_eq!(posts[0].envelope.body, Body::Applied(applied));
 }
+
+/// Everything for it was published again every 15 seconds, in batches of 256.
+#[test]
+fn receipts_for_a_machine_that_answers_nothing_are_a_question_until_it_answers() {
+    let ledger = ledger();
+    for number in 0..200 {
+        ledger.0.borrow_mut().tell(&hub(), &format!("id-{number}"));
+    }
+    let mut engine = laptop(&ledger);
+    let (mut told, mut asked, mut seq) = (0, 0, 0);
+    for second in 0..3_600 {
+        engine.set_stream(Some(stream(seq, second)));
+        engine.heard_from(&hub(), Some(Position { stream: "s".into(), seq }), at(second));
+        let posts = publish(&mut engine, at(second), seq + 1);
+        seq += posts.len() as u64;
+        let is_question =
+            |post: &&Post| matches!(&post.envelope.body, Body::Receipts(batch) if batch.receipts.is_empty());
+        let questions = posts.iter().filter(is_question).count();
+        (told, asked) = (told + posts.len() - questions, asked + questions);
+    }
+    assert_eq!(told, 4);
+    assert!((200..=240).contains(&asked), "one every 15 seconds: {asked}");
+    // It answers, and gets them at once.
+    let applied =
+        |upto: &str| from_hub("h", 0, Body::Applied(Applied { upto: upto.to_owned(), unshared: [].into() }));
+    engine.receive(vec![applied("")], at(3_600));
+    let posts = publish(&mut engine, at(3_600), seq + 1);
+    assert_eq!(receipts_in(&posts).len(), 200);
+    let Body::Receipts(batch) = &posts[0].envelope.body else { panic!("{posts:?}") };
+    engine.receive(vec![applied(&batch.upto)], at(3_601));
+    assert!(publish(&mut engine, at(3_601), seq + 2).is_empty());
+    assert!(engine.is_at_rest());
+}
+
+#[test]
+fn a_question_is_answered_like_a_batch() {
+    let mut engine = laptop(&ledger());
+    let question = Body::Receipts(Receipts { upto: String::new(), receipts: Vec::new() });
+    let (verdicts, posts) = engine.receive(vec![from_hub("h", 0, question)], at(0));
+    assert_eq!(verdicts, [Verdict::Done]);
+    assert_eq!(posts[0].envelope.body, Body::Applied(Applied { upto: String::new(), unshared: [].into() }));
+}

@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod backlog;
 mod cluster;
 mod commands;
 mod credentials;

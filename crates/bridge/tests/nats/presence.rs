@@ -10,11 +10,12 @@ use atm_bridge::keys;
 use atm_bridge::nats::{Link, Names, Options, connect};
 use atm_office::clock::{Clock, SystemClock};
 use atm_office::people::members::MemberPlan;
+use atm_office::protocol::report::Alive;
 use atm_support::wait_until;
 use atm_wire::Stamp;
 
 use super::server::Server;
-use super::world::{Machine, TEAM, introduce, pair, team};
+use super::world::{Machine, TEAM, introduce, name, pair, team};
 
 /// A connection of a machine whose bridge is the test itself.
 struct Voice {
@@ -157,4 +158,27 @@ fn a_machine_whose_clock_was_set_back_is_heard() {
     laptop.trust(&hub, &[]);
     laptop.start();
     hub.wait_for_member("ann");
+}
+
+/// Its members stood as they were when it was last heard.
+#[test]
+fn a_machine_whose_bridge_is_killed_is_away_and_its_members_are_offline_until_it_is_back() {
+    let server = Server::new();
+    let (laptop, mut hub) = pair(&server.url(), &server.url());
+    let is_there = || laptop.status()["machines"]["hub"]["present"] == true;
+    let is_offline = || {
+        let members = laptop.office.members(&team()).unwrap();
+        members.iter().any(|member| member.name == "bob" && member.state.as_str() == "offline")
+    };
+    wait_until("hub is there", is_there);
+    // He is whatever his own machine says; what it says last is that he is there.
+    hub.office.team(&team()).unwrap().heartbeat(&name("bob"), &Alive::default()).unwrap();
+    wait_until("bob is there", || !is_offline());
+    hub.kill();
+    wait_until("hub is away", || !is_there());
+    wait_until("bob is offline", is_offline);
+    assert_eq!(laptop.json(&["machines"])[0]["state"], "away");
+    hub.start();
+    wait_until("hub is back", is_there);
+    wait_until("bob is back", || !is_offline());
 }

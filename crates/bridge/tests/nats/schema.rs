@@ -47,6 +47,9 @@ fn each_answer_fits_its_schema() {
     let (laptop, hub) = pair(&server.url(), &server.url());
     laptop.send("ann", "bob", "hello");
     atm_support::wait_until("it is counted", || laptop.status()["tally"]["confirmed"] == 1);
+    atm_support::wait_until("the bucket of tasks is known", || {
+        laptop.status()["taskBytes"]["most"].as_u64() == Some(64 << 20)
+    });
     hold("bridge-status", &laptop.status());
     hold("bridge-machines", &laptop.json(&["machines"]));
     hold("bridge-take", &laptop.json(&laptop.at_server(&["take", "bob", "--team", TEAM])));

@@ -32,6 +32,8 @@ pub(crate) struct Machine {
     url: String,
     /// How the server lets this machine in.
     pub(crate) access: Vec<String>,
+    /// Teams that it shares besides.
+    pub(crate) more_teams: Vec<&'static str>,
 }
 
 impl Machine {
@@ -44,7 +46,8 @@ impl Machine {
         for member in members {
             office.add_member(&team(), &MemberPlan::new(member)).unwrap();
         }
-        Self { name: machine.to_owned(), office, env, bridge: None, url: url.to_owned(), access: Vec::new() }
+        let (name, url, access, more_teams) = (machine.to_owned(), url.to_owned(), Vec::new(), Vec::new());
+        Self { name, office, env, bridge: None, url, access, more_teams }
     }
 
     pub(crate) fn env(&self) -> &TestEnv {
@@ -89,7 +92,11 @@ impl Machine {
 
     pub(crate) fn start(&mut self) {
         assert!(self.bridge.is_none());
-        let mut command = self.command(&self.at_server(&["run", "--team", TEAM]));
+        let mut command = self.command(&self.at_server(&["run"]));
+        // One that cannot be read is to come first.
+        for team in self.more_teams.iter().chain(&[TEAM]) {
+            command.args(["--team", team]);
+        }
         command.stdout(Stdio::null()).stderr(Stdio::null());
         self.bridge = Some(command.spawn().unwrap());
     }

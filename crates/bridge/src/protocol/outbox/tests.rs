@@ -16,6 +16,7 @@ fn letter(n: u64, machine: &str, to: &str) -> Outgoing {
         from: "ann".into(),
         from_lead: false,
         home: None,
+        accepted_at: Stamp::from_millis(NOW + i64::try_from(n).unwrap() * 1_000),
         letter: "{}".into(),
     }
 }
@@ -211,4 +212,112 @@ fn a_letter_that_was_sent_on_is_known_by_its_new_number() {
     outbox.remove(4);
     assert_eq!(outbox.confirmed(&"hub".parse().unwrap(), "id-4"), Some(9));
     assert!(outbox.is_empty());
+}
+
+/// A machine that does not trust this one processed every letter and said nothing: all of them were published again every 15 seconds,
+/// until the stream was full.
+#[test]
+fn of_mail_for_a_machine_that_answers_nothing_one_letter_is_published_every_15_seconds() {
+    let mut outbox = Outbox::default();
+    for n in 1..=90 {
+        outbox.add(&letter(n, "hub", ["bob", "eve", "carl"][usize::try_from(n % 3).unwrap()]));
+    }
+    let times = |outbox: &mut Outbox, seconds: std::ops::Range<u64>| {
+        let due: Vec<_> = seconds.flat_map(|second| due_at(outbox, second, 7)).collect();
+        let first = |n: u64| due.iter().filter(|(other, _)| *other == n).count();
+        (due.len(), [first(1), first(2), first(3)])
+    };
+    let (start, _) = times(&mut outbox, 0..60);
+    assert!(start <= 90 * 5, "{start}");
+    let (hour, each) = times(&mut outbox, 60..3_660);
+    assert!((200..=240).contains(&hour), "one every 15 seconds: {hour}");
+    assert!(each.iter().sum::<usize>() == hour && each.iter().all(|count| *count >= 60), "in turn: {each:?}");
+    outbox.add(&letter(91, "hub", "bob"));
+    assert!(times(&mut outbox, 3_660..3_670).0 <= 1, "a new letter waits for those before it");
+    let backlog = &outbox.backlog(&BTreeMap::new())[&"hub".parse().unwrap()];
+    assert_eq!((backlog.unsent, backlog.unanswered), (1, 91));
+    assert_eq!(backlog.oldest_at, Some(Stamp::from_millis(NOW + 1_000)));
+}
+
+#[test]
+fn the_first_answer_of_a_silent_machine_lets_all_go_once() {
+    let mut outbox = Outbox::default();
+    for n in 1..=90 {
+        outbox.add(&letter(n, "hub", ["bob", "eve", "carl"][usize::try_from(n % 3).unwrap()]));
+    }
+    for second in 0..120 {
+        due_at(&mut outbox, second, 7);
+    }
+    let hub: Machine = "hub".parse().unwrap();
+    let asked =
+        (120..200).find_map(|second| due_at(&mut outbox, second, 7).first().map(|(n, _)| (*n, second)));
+    let (n, second) = asked.unwrap();
+    outbox.note_answer(&hub);
+    assert_eq!(outbox.confirmed(&hub, &format!("id-{n}")), Some(n));
+    let mut published = Vec::new();
+    for second in second..second + 20 {
+        for (n, _) in due_at(&mut outbox, second, 7) {
+            published.push(n);
+            outbox.confirmed(&hub, &format!("id-{n}"));
+        }
+    }
+    assert!(outbox.is_empty(), "{} are left", outbox.len());
+    assert_eq!(published.len(), 89, "once each: {published:?}");
+}
+
+#[test]
+fn after_a_restart_letters_that_were_never_answered_are_not_all_published_again() {
+    let mut outbox = Outbox::default();
+    for n in 1..=50 {
+        outbox.add(&letter(n, "hub", "bob"));
+    }
+    for second in 0..120 {
+        due_at(&mut outbox, second, 7);
+    }
+    let mut outbox = Outbox::remembering(outbox.to_remember());
+    for n in 1..=50 {
+        outbox.add(&letter(n, "hub", "bob"));
+    }
+    let again: usize = (120..180).map(|second| due_at(&mut outbox, second, 7).len()).sum();
+    assert!((1..=5).contains(&again), "{again}");
+}
+
+#[test]
+fn a_machine_that_is_off_is_not_asked_whether_it_answers() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    for second in 0..120 {
+        due_at(&mut outbox, second, 7);
+    }
+    // It has not processed the last attempt, which the stream has.
+    let passed = Some(Position { stream: "s".into(), seq: 0 });
+    let hub: Machine = "hub".parse().unwrap();
+    for second in 120..3_600 {
+        let now = now().saturating_add(Duration::from_secs(second));
+        let peers = BTreeMap::from([(hub.clone(), PeerView { passed: passed.clone(), seen_at: now })]);
+        let due = outbox.due(now, &StreamView { last: 100, ..stream(0) }, &peers, &[hub.clone()].into(), 9);
+        assert!(due.is_empty());
+    }
+}
+
+#[test]
+fn how_far_letters_came_is_told_by_machine() {
+    let mut outbox = Outbox::default();
+    for (n, machine) in [(5, "hub"), (3, "hub"), (8, "hub"), (4, "laptop")] {
+        outbox.add(&letter(n, machine, "bob"));
+    }
+    publish(&mut outbox, 0);
+    outbox.end(3, 1, Some(Position { stream: "s".into(), seq: 20 }), now());
+    outbox.end(5, 1, Some(Position { stream: "s".into(), seq: 21 }), now());
+    let passed = Some(Position { stream: "s".into(), seq: 20 });
+    let hub: Machine = "hub".parse().unwrap();
+    let peers = BTreeMap::from([(hub.clone(), PeerView { passed, seen_at: now() })]);
+    let backlog = outbox.backlog(&peers);
+    let at = |n: i64| Some(Stamp::from_millis(NOW + n * 1_000));
+    let expected = Backlog { unsent: 1, stored: 1, passed: 1, unanswered: 0, oldest_at: at(3) };
+    assert_eq!(backlog[&hub], expected);
+    assert_eq!(backlog[&"laptop".parse().unwrap()].oldest_at, at(4));
+    let elsewhere = Some(Position { stream: "t".into(), seq: 99 });
+    let peers = BTreeMap::from([(hub.clone(), PeerView { passed: elsewhere, seen_at: now() })]);
+    assert_eq!(outbox.backlog(&peers)[&hub].stored, 2, "that is another stream");
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use atm_store::files::{read_small, replace_own};
 use serde::{Deserialize, Serialize};
 
-use super::{Worker, now};
+use super::{Worker, now, steady_now};
 use crate::engine::Memory;
 use crate::files::Files;
-use crate::house::Neighbour;
+use crate::house::{Announced, Neighbour};
 use crate::name::Machine;
 use crate::protocol::homes::{Homes, Memory as HomesMemory};
 use crate::run::presence::said_at_to_remember;
@@ -24,6 +24,9 @@ pub(super) struct Saved {
     pub(super) neighbours: BTreeMap<Machine, Neighbour>,
     #[serde(default)]
     pub(super) homes: HomesMemory,
+    /// What this machine announced of its own teams.
+    #[serde(default)]
+    pub(super) listed: Announced,
 }
 
 impl Worker {
@@ -39,7 +42,8 @@ impl Worker {
             neighbour.said_at = said_at_to_remember(neighbour.said_at, now());
         }
         let homes = self.engine.local().homes().to_remember();
-        let saved = Saved { engine: self.engine.to_remember(), neighbours, homes };
+        let listed = self.engine.local().listed();
+        let saved = Saved { engine: self.engine.to_remember(), neighbours, homes, listed };
         if saved != self.saved {
             // Strings, numbers and lists: that cannot fail.
             let text = serde_json::to_string(&saved).unwrap_or_default();
@@ -50,6 +54,8 @@ impl Worker {
         }
         self.status.tally = self.engine.tally().clone();
         self.status.outbox = self.engine.outbox().by_machine();
+        self.status.outbound = self.engine.outbox().backlog(self.engine.peers());
+        self.status.clock_offset_ms = self.clock.get(steady_now());
         self.status.set_absent(self.engine.outbox().absent());
         self.status.held = self.engine.held();
         self.status.under_way = self.under_way;

@@ -11,6 +11,7 @@ use crate::name::Machine;
 use crate::protocol::homes::Put;
 use crate::protocol::{Position, StreamView};
 use crate::run::homes::News;
+use crate::run::status::Fill;
 use crate::trust::Trust;
 
 /// Something for the engine.
@@ -47,8 +48,12 @@ pub enum Input {
         /// Why.
         why: String,
     },
-    /// Messages for this machine that the server has not delivered, and how its clock differs, in milliseconds.
-    Lag(u64, i64),
+    /// Messages for this machine that the server has not delivered.
+    Lag(u64),
+    /// How much later by this machine's clock a message came than the server stored it by its own, in milliseconds.
+    Age(i64),
+    /// How full the bucket of tasks is.
+    TaskBytes(Fill),
     /// Another bridge speaks under this machine's name.
     Namesake,
     /// Something went wrong that people should know.

@@ -1,5 +1,7 @@
 //! What is known of the other machines, on the engine's thread.
 
+use std::time::Duration;
+
 use super::{Word, Worker, now, steady_now};
 use crate::house::Neighbour;
 use crate::nats::setup::PRESENCE_AGE;
@@ -40,15 +42,22 @@ impl Worker {
         self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
     }
 
-    pub(super) fn note_absent(&mut self) {
-        let now = now();
-        for neighbour in self.neighbours.values_mut() {
+    /// Machines whose last heartbeat is too old are away. Says after which time the next one may be: each that is heard of meanwhile is
+    /// there for as long.
+    pub(super) fn note_absent(&mut self) -> Duration {
+        let (now, mut next) = (now(), PRESENCE_AGE);
+        for neighbour in self.neighbours.values_mut().filter(|neighbour| neighbour.is_present) {
             // A clock that was set back makes nobody present until it has caught up.
             neighbour.seen_at = neighbour.seen_at.min(now);
-            if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
+            let age = now.since(neighbour.seen_at);
+            if age < PRESENCE_AGE {
+                next = next.min(PRESENCE_AGE.saturating_sub(age));
+            } else {
                 neighbour.is_present = false;
                 self.places_again = true;
+                self.is_unsaved = true;
             }
         }
+        next
     }
 }

@@ -117,6 +117,7 @@ impl Ledger {
             from: "ann".into(),
             from_lead: false,
             home: None,
+            accepted_at: atm_wire::Stamp::from_millis(0),
             letter: "{}".into(),
         };
         let (n, homes) = (self.next, BTreeSet::from([machine.clone()]));

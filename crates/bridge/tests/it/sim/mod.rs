@@ -4,6 +4,7 @@
 //! many instead of a thousand.
 
 mod check;
+mod distrust;
 pub(crate) mod ledger;
 mod moves;
 mod network;
@@ -45,6 +46,26 @@ fn mail_for_a_member_that_no_machine_has_costs_next_to_nothing() {
         let machines = world.nodes.len() as u64;
         assert!(away <= 2 * letters + 8 * machines, "seed {seed}: {away} times for {letters} letters");
         assert!(back <= 3 * letters, "seed {seed}: {back} times for {letters} letters");
+        world.check();
+        world.check_moves();
+    }
+}
+
+/// The one that trusts published all of it every 15 seconds, for ever.
+#[test]
+fn mail_for_a_machine_that_does_not_trust_its_sender_costs_next_to_nothing_and_comes_when_it_does() {
+    for seed in 0..10 {
+        let mut world = World::new(seed);
+        let costs = world.send_to_one_that_distrusts();
+        let (letters, seconds) = (costs.letters, costs.seconds);
+        assert!(
+            costs.meanwhile <= 5 * letters + seconds / 15,
+            "seed {seed}: {costs:?} are more than one letter every 15 seconds"
+        );
+        assert!(costs.meanwhile >= seconds / 30, "seed {seed}: {costs:?} are not as many");
+        assert!(costs.then <= 2 * letters, "seed {seed}: {costs:?}");
+        // Heartbeats tell every five seconds what was processed.
+        assert!(costs.answered_within <= 25, "seed {seed}: {costs:?}");
         world.check();
         world.check_moves();
     }

@@ -67,7 +67,15 @@ impl World {
     pub(super) fn take(&mut self, place: usize) {
         let name = self.nodes[place].name.clone();
         let most = 1 + usize::try_from(self.random.below(12)).unwrap();
-        let fetched = self.stream.fetch(&name, most);
+        let mut fetched = self.stream.fetch(&name, most);
+        let is_refused = |(_, envelope): &(u64, Envelope)| self.refuses(place, &envelope.header.from);
+        // What is not trusted never comes to the engine, and nobody is told.
+        let refused = fetched.iter().take_while(|one| is_refused(one)).count();
+        let accepted = fetched[refused..].iter().take_while(|one| !is_refused(one)).count();
+        fetched.truncate(refused + accepted);
+        for (seq, _) in fetched.drain(..refused) {
+            self.stream.acknowledge(&name, seq);
+        }
         let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
         // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
         let may_be_refused = |envelope: &Envelope| match &envelope.body {

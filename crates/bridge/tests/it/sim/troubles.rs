@@ -22,6 +22,8 @@ pub(crate) struct Troubles {
     pub(crate) moves: u64,
     /// Letters that are accepted by who looked at the team before a move.
     pub(crate) late: u64,
+    /// A machine ends its trust in another one, for a while.
+    pub(crate) distrust: u64,
 }
 
 impl Troubles {
@@ -42,6 +44,7 @@ impl Troubles {
         recall: 0,
         moves: 0,
         late: 0,
+        distrust: 0,
     };
 
     /// Each seed has its own mixture; some have none of a kind.
@@ -64,6 +67,7 @@ impl Troubles {
             recall: some(4),
             moves: some(8),
             late: some(60),
+            distrust: some(4),
         }
     }
 }

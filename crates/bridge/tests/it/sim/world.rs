@@ -27,7 +27,7 @@ const LETTERS: u64 = 40;
 /// Rounds with troubles.
 const ROUNDS: u64 = 120;
 /// Rounds without, in which all has to come to its end.
-const CALM: u64 = 2_000;
+pub(super) const CALM: u64 = 2_000;
 
 /// One machine.
 pub(crate) struct Node {
@@ -62,6 +62,8 @@ pub(crate) struct World {
     /// Letters in the order in which they were sent: sender, machine, recipient, id.
     pub(crate) expected: Vec<(usize, usize, &'static str, String)>,
     pub(super) never_together: bool,
+    /// A machine that does not trust another one, which trusts it.
+    pub(super) distrust: Option<(usize, Machine)>,
 }
 
 impl World {
@@ -98,6 +100,7 @@ impl World {
             server_down_until: 0,
             expected: Vec::new(),
             never_together,
+            distrust: None,
         };
         world.settle_in();
         world
@@ -142,6 +145,7 @@ impl World {
         }
         self.troubles = Troubles::NONE;
         self.server_down_until = 0;
+        self.set_distrust(None);
         self.bring_back();
         for node in &mut self.nodes {
             node.off_until = 0;
@@ -173,7 +177,7 @@ impl World {
     }
 
     /// A member of one machine writes to one of another.
-    fn send(&mut self, from: usize, to: usize, member: &'static str) {
+    pub(super) fn send(&mut self, from: usize, to: usize, member: &'static str) {
         let address = if MOVERS.contains(&member) {
             self.address_of(from, member).map(|now| self.late_address(from, member, now))
         } else {
@@ -223,6 +227,7 @@ impl World {
         if self.random.happens(troubles.moves) {
             self.move_somebody();
         }
+        self.change_trust();
         for place in 0..self.nodes.len() {
             if self.random.happens(troubles.crash) {
                 self.nodes[place].engine = None;
@@ -256,7 +261,7 @@ impl World {
         }
     }
 
-    fn round(&mut self) {
+    pub(super) fn round(&mut self) {
         self.millis += 20 + self.random.below(1_500);
         self.fly();
         for place in 0..self.nodes.len() {
@@ -275,7 +280,7 @@ impl World {
             return;
         }
         let loses_memory = self.random.happens(self.troubles.lost_memory);
-        let names: Vec<Machine> = self.nodes.iter().map(|node| node.name.clone()).collect();
+        let names = self.trusted_by(place);
         let node = &mut self.nodes[place];
         let me = Identity {
             realm: "sim".parse().unwrap(),
@@ -334,8 +339,9 @@ impl World {
             let said = (self.stream.passed(&node.name), announced(&node.ledger.0.borrow()), self.millis);
             self.announced.insert(node.name.clone(), said);
         }
+        let distrust = self.distrust.as_ref().filter(|(who, _)| *who == place).map(|(_, machine)| machine);
         for (machine, (passed, teams, at)) in &self.announced {
-            if machine != &node.name && node.heard.get(machine) != Some(at) {
+            if machine != &node.name && Some(machine) != distrust && node.heard.get(machine) != Some(at) {
                 node.heard.insert(machine.clone(), *at);
                 node.engine.as_mut().unwrap().heard_from(machine, passed.clone(), now);
                 node.ledger.0.borrow_mut().announced.insert(machine.clone(), teams.clone());

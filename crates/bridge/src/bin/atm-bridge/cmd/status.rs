@@ -1,7 +1,8 @@
 //! `atm bridge status`.
 
 use atm_bridge::house::Share;
-use atm_bridge::run::status::{Status as Report, Unplaced};
+use atm_bridge::protocol::outbox::Backlog;
+use atm_bridge::run::status::{Fill, Status as Report, Unplaced};
 use atm_wire::Stamp;
 use serde_json::json;
 
@@ -85,19 +86,13 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
         Some(stream) => format!("stream    messages {} to {}", stream.first, stream.last),
         None => "stream    out of reach".to_owned(),
     });
-    let outbox: usize = report.outbox.values().sum();
-    let by_machine: Vec<String> =
-        report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
-    let by_machine =
-        if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
-    lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
-    for absent in &report.absent {
+    lines.extend(mail(report, is_running, now));
+    if let Some(percent) = report.task_bytes.and_then(Fill::alarming) {
         lines.push(format!(
-            "          {} for {} of team {}, whom {} does not have: sent when a machine does",
-            absent.letters, absent.name, absent.team, absent.machine
+            "tasks     their bucket is {percent} % full: when it is full, no task is made or claimed, in any team; \
+             `atm bridge init --bucket-mib N` makes it larger (deleted tasks stay in it)"
         ));
     }
-    lines.push(format!("inbound   {} waiting at the server, {} held for order", report.lag, report.held));
     if let Some(offset) = report.clock_offset_ms {
         lines.push(format!("clock     at most {offset} ms ahead of the server's"));
     }
@@ -141,6 +136,45 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
     lines.join("\n")
 }
 
+/// The mail on its way, out and in.
+fn mail(report: &Report, is_running: bool, now: Stamp) -> Vec<String> {
+    let mut lines = Vec::new();
+    let outbox: usize = report.outbox.values().sum();
+    let by_machine: Vec<String> =
+        report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let by_machine =
+        if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
+    lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
+    for (name, Backlog { unsent, stored, passed, unanswered, oldest_at }) in &report.outbound {
+        let oldest = oldest_at.map(|at| format!("; the oldest for {}", span(now, at))).unwrap_or_default();
+        lines.push(format!(
+            "          {name}: {unsent} not on the server, {stored} not processed there, {passed} processed and not confirmed{oldest}"
+        ));
+        if *unanswered > 0 {
+            lines.push(format!(
+                "          {name} processes them and answers none: does it trust this machine? There: `atm bridge trust {} KEY`, \
+                 with what `atm bridge key` prints here; its `atm bridge status` says why it refuses them",
+                report.machine
+            ));
+        }
+    }
+    for absent in &report.absent {
+        lines.push(format!(
+            "          {} for {} of team {}, whom {} does not have: sent when a machine does",
+            absent.letters, absent.name, absent.team, absent.machine
+        ));
+    }
+    let (lag, held) = (report.lag, report.held);
+    lines.push(match report.lag_at.filter(|_| !is_running || report.stream.is_none()) {
+        // Nobody can be asked now.
+        Some(at) => {
+            format!("inbound   {lag} waiting at the server {} ago, {held} held for order", span(now, at))
+        }
+        None => format!("inbound   {lag} waiting at the server, {held} held for order"),
+    });
+    lines
+}
+
 /// The time between two moments, in its largest unit.
 fn span(now: Stamp, at: Stamp) -> String {
     let seconds = now.since(at).as_secs();
@@ -174,6 +208,51 @@ mod tests {
         assert!(shown.contains("laptop present, 2 members"), "{shown}");
         let shown = describe(Some(&report), false, &[], now);
         assert!(shown.contains("laptop unknown, heard from 9 s ago, 2 members"), "{shown}");
+    }
+
+    #[test]
+    fn mail_that_is_not_confirmed_is_told_by_how_far_it_came() {
+        let at = |seconds: i64| Stamp::from_millis(1_800_000_000_000 + seconds * 1_000);
+        let (machine, realm) = ("laptop".parse().unwrap(), "home".parse().unwrap());
+        let mut report = Report::new(machine, realm, "nats://hub".into(), Vec::new(), at(0));
+        let mut backlog = Backlog { unsent: 1, stored: 2, passed: 3, unanswered: 0, oldest_at: Some(at(0)) };
+        report.outbound.insert("desk".parse().unwrap(), backlog.clone());
+        let shown = describe(Some(&report), true, &[], at(300));
+        let line = "desk: 1 not on the server, 2 not processed there, 3 processed and not confirmed; the oldest for 5 min";
+        assert!(shown.contains(line) && !shown.contains("does it trust"), "{shown}");
+        backlog.unanswered = 6;
+        report.outbound.insert("desk".parse().unwrap(), backlog);
+        let shown = describe(Some(&report), true, &[], at(300));
+        assert!(
+            shown.contains("does it trust this machine? There: `atm bridge trust laptop KEY`"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_bucket_of_tasks_that_is_nearly_full_is_told_with_what_makes_it_larger() {
+        let at = Stamp::from_millis(1_800_000_000_000);
+        let (machine, realm) = ("laptop".parse().unwrap(), "home".parse().unwrap());
+        let mut report = Report::new(machine, realm, "nats://hub".into(), Vec::new(), at);
+        for (used, is_told) in [(79, false), (83, true)] {
+            report.task_bytes = Some(Fill { used, most: 100 });
+            let shown = describe(Some(&report), true, &[], at);
+            assert_eq!(shown.contains("is 83 % full"), is_told, "{shown}");
+            assert_eq!(shown.contains("--bucket-mib"), is_told, "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_waits_at_the_server_is_as_it_was_told_last_while_that_is_out_of_reach() {
+        let at = |seconds: i64| Stamp::from_millis(1_800_000_000_000 + seconds * 1_000);
+        let (machine, realm) = ("laptop".parse().unwrap(), "home".parse().unwrap());
+        let mut report = Report::new(machine, realm, "nats://hub".into(), Vec::new(), at(0));
+        (report.lag, report.lag_at) = (5, Some(at(0)));
+        let shown = describe(Some(&report), true, &[], at(300));
+        assert!(shown.contains("5 waiting at the server 5 min ago"), "{shown}");
+        report.stream = Some(atm_bridge::run::status::StreamStatus { made: "1".into(), first: 1, last: 2 });
+        let shown = describe(Some(&report), true, &[], at(300));
+        assert!(shown.contains("5 waiting at the server, 0 held"), "{shown}");
     }
 
     #[test]
