@@ -3,6 +3,7 @@
 use atm_office::tasks::shared::Answer;
 use atm_wire::task::{Change, Task};
 
+use super::disk::TEAM;
 use super::realm::{Realm, id};
 
 fn describe(text: &str) -> [Change; 1] {
@@ -139,4 +140,29 @@ fn new_tasks_keep_their_numbers_though_the_answer_that_they_have_them_was_lost()
         let numbers: Vec<String> = realm.titles().into_iter().map(|(id, _)| id).collect();
         assert_eq!(numbers, ["1", "2", "3"], "{:?}", realm.told(0));
     }
+}
+
+/// It was granted, and then to the next one who asked.
+#[test]
+fn a_claim_that_the_server_acknowledges_and_does_not_keep_is_unsure_and_another_one_gets_the_task() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.sites[0].luck.unkept.set(100);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Unsure { .. }), "{answer:?}");
+    assert_eq!(realm.task(0, task).unwrap().owner, None);
+    assert_eq!(realm.claim(1, task, "bob"), Answer::Granted);
+    realm.sites[0].luck.unkept.set(0);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Held { .. }), "{answer:?}");
+}
+
+/// Both machines had the number.
+#[test]
+fn a_number_that_the_server_acknowledges_and_does_not_keep_is_given_to_nobody() {
+    let mut realm = Realm::new(2);
+    realm.sites[0].luck.unkept.set(100);
+    let number = realm.sites[0].bridge.number(TEAM);
+    assert!(number.is_err(), "{number:?}");
+    assert_eq!(realm.make(1, "dig"), id(1));
 }
