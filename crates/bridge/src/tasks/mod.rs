@@ -16,6 +16,7 @@ pub mod files;
 pub mod memory;
 pub mod mirror;
 mod numbers;
+mod reach;
 mod renumber;
 pub mod request;
 mod settle;

@@ -63,6 +63,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         };
         let mut is_fresh = false;
         for _ in 0..ROUNDS {
+            entry = self.in_reach(team, id, entry)?;
             match self.next(team, id, (entry.as_ref(), local.as_deref(), texts), is_fresh)? {
                 Next::Rest => return Ok(()),
                 Next::Refresh => {
@@ -274,6 +275,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         texts: &Texts,
     ) -> Next {
         match (local, self.moved_from(team, id, texts)) {
+            // It has no number among all machines yet.
+            (Some(_), None) if self.unsettled.contains(&id) => Next::Rest,
             (Some(text), None) => Next::Publish(text.to_owned(), revision),
             // The task is told to all under its old number after all, or its file there is not gone yet.
             (Some(_), Some(from)) if self.base(team, from).is_some() => Next::Write(None),
@@ -312,7 +315,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             |base: &&Base| is_same(base.value.owner.as_ref(), self.at_home(team, &base.value).owner.as_ref());
         let back = base.filter(stays).and_then(|base| with_hold_back(&entry.from, base, value, &seen));
         if let Some(back) = back {
-            self.overruled.push(format!("task {id} of {team} by {}", entry.from));
+            self.refused.push(("not-its-claim", format!("task {id} of {team} by {}", entry.from)));
             return Some(back);
         }
         let base = base.map(|base| Base { value: self.at_home(team, &base.value), ..base.clone() });

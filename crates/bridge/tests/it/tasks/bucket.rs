@@ -108,6 +108,8 @@ pub(crate) struct Luck {
     pub(crate) jump: Cell<i64>,
     /// The next entry is put without an answer.
     pub(crate) is_unheard: Cell<bool>,
+    /// And nothing is heard after that, either.
+    pub(crate) is_silent: Cell<bool>,
     /// Something that nobody can read takes its place right after that.
     pub(crate) is_spoiled: Cell<bool>,
     /// The next number is given without an answer.
@@ -192,7 +194,7 @@ impl Entries for Line {
     }
 
     fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
-        now(places::set(&TaskPlace(self, value.id), "", serde_json::to_vec(value).unwrap(), revision))
+        now(places::set(&TaskPlace(self, value), "", serde_json::to_vec(value).unwrap(), revision))
     }
 
     fn last_number(&mut self, _: &str) -> Result<LastNumber, Away> {
@@ -219,12 +221,12 @@ fn lost(away: &Away) -> NatsError {
 }
 
 /// The place of a task that is put.
-struct TaskPlace<'a>(&'a Line, TaskId);
+struct TaskPlace<'a>(&'a Line, &'a SharedTask);
 
 impl Places for TaskPlace<'_> {
-    async fn replace(&self, _: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
-        let Self(line, _) = self;
-        let (luck, value): (_, SharedTask) = (&line.luck, serde_json::from_slice(&value).unwrap());
+    async fn replace(&self, _: &str, _: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+        let Self(line, value) = self;
+        let luck = &line.luck;
         let (rival, seconds, is_unkept) = {
             let mut random = line.random.borrow_mut();
             let rival = random.happens(luck.rivals.get());
@@ -242,7 +244,7 @@ impl Places for TaskPlace<'_> {
                 return Set::Lost;
             }
             server.revision += 1;
-            let entry = Entry::of(server.revision, me.clone(), value.clone());
+            let entry = Entry::of(server.revision, me.clone(), (*value).clone());
             if !is_unkept {
                 server.entries.insert(value.id, entry);
             }
@@ -252,13 +254,14 @@ impl Places for TaskPlace<'_> {
             line.server.borrow_mut().spoil(value.id, 60);
         }
         if is_unheard {
+            luck.is_cut.set(luck.is_silent.take());
             return Err(lost(&Away("no answer".into())));
         }
         answer.map_err(|away| lost(&away))
     }
 
     async fn standing(&self, _: &str) -> Result<Option<Standing>, NatsError> {
-        let found = self.0.call(|server, _| server.entries.get(&self.1).cloned());
+        let found = self.0.call(|server, _| server.entries.get(&self.1.id).cloned());
         let standing = |entry: Entry| Standing {
             value: entry.value.map(|value| serde_json::to_vec(&value).unwrap()),
             revision: entry.revision,
