@@ -269,6 +269,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let team = self.team(team);
         team.reserved.remove(&id);
         team.moved.remove(&id);
+        team.given_up.remove(&id);
         team.last = team.last.max(Some(id));
         team.tasks.insert(id, base);
     }

@@ -13,6 +13,7 @@
 
 pub mod entries;
 pub mod files;
+mod given_up;
 pub mod memory;
 pub mod mirror;
 mod numbers;

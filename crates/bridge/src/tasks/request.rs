@@ -120,7 +120,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(match verdict(&there, text.as_deref(), &names, &seen) {
             Verdict::Grant(granted) => {
                 let granted = granted.renewed().told_by(&self.me, &value, &there);
-                match self.entries.set(&granted, entry.revision) {
+                match self.set_entry(&granted, entry.revision) {
                     Ok(Set::Done(revision)) => {
                         Attempt::Answered(self.granted(team, id, granted, revision, done))
                     }

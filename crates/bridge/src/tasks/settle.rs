@@ -139,7 +139,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             Next::Answer(value, revision, _) => (value, revision, local.map(ToOwned::to_owned)),
             _ => return Ok(None),
         };
-        let Set::Done(revision) = self.entries.set(&value, revision)? else { return Ok(None) };
+        let Set::Done(revision) = self.set_entry(&value, revision)? else { return Ok(None) };
         if let Some(local) = local {
             self.tell_loser(team, id, local, &value, &refused);
         }
@@ -313,7 +313,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         // Only what the bucket said to be a member's here, and is still, is its claim.
         let stays =
             |base: &&Base| is_same(base.value.owner.as_ref(), self.at_home(team, &base.value).owner.as_ref());
-        let back = base.filter(stays).and_then(|base| with_hold_back(&entry.from, base, value, &seen));
+        let guarded = base.filter(stays).filter(|_| !self.is_given_up(team, id));
+        let back = guarded.and_then(|base| with_hold_back(&entry.from, base, value, &seen));
         if let Some(back) = back {
             self.refused.push(("not-its-claim", format!("task {id} of {team} by {}", entry.from)));
             return Some(back);
