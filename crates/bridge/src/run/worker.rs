@@ -305,6 +305,8 @@ impl Worker {
                 Ok(true) => {
                     self.engine.list_again();
                     self.due.members = start;
+                    // Owners of tasks may be called otherwise here now.
+                    self.residences.send_modify(|_| ());
                 }
                 Ok(false) => {}
                 Err(error) => self.note(&error),
