@@ -8,14 +8,14 @@ use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, Home, Refusal};
 use crate::name::Machine;
-use crate::protocol::homes::{Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
+use crate::protocol::homes::{Former, HIGHEST_EPOCH, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 use crate::subject;
 use crate::trust::Trust;
 
 /// The largest entry: names, numbers and former homes.
 const LARGEST: usize = 16 << 10;
-/// More moves than any member makes.
-const HIGHEST_EPOCH: u64 = 1 << 53;
+/// The highest epoch that is believed of an entry which cannot be checked: who goes above it leaves room for as many moves again.
+const HIGHEST_CLAIM: u64 = HIGHEST_EPOCH / 2;
 
 /// The key of a member's entry.
 pub fn entry_of(member: &MemberKey) -> String {
@@ -105,7 +105,7 @@ pub fn look_at(
 pub fn claimed_epoch(bytes: &[u8]) -> Option<u64> {
     let body = bytes.get(..bytes.len().min(LARGEST))?.splitn(3, |byte| *byte == b'\n').nth(2)?;
     match serde_json::from_slice(body).ok()? {
-        Body::Home(Home { epoch, .. }) => (1..HIGHEST_EPOCH).contains(&epoch).then_some(epoch),
+        Body::Home(Home { epoch, .. }) => (1..=HIGHEST_CLAIM).contains(&epoch).then_some(epoch),
         _ => None,
     }
 }
@@ -175,6 +175,10 @@ mod tests {
         assert_eq!(kind("bob", 2, 32), "read");
         assert_eq!([kind("../a", 2, 0), kind("user", 2, 0), kind("", 2, 0)], ["unreadable"; 3]);
         assert_eq!([kind("bob", 0, 0), kind("bob", u64::MAX, 0), kind("bob", 2, 33)], ["unreadable"; 3]);
+        assert_eq!(
+            [kind("bob", HIGHEST_EPOCH, 0), kind("bob", HIGHEST_EPOCH + 1, 0)],
+            ["read", "unreadable"]
+        );
         assert_eq!(kind("bob", 2, 30_000), "too-large");
     }
 
@@ -190,5 +194,9 @@ mod tests {
         assert_eq!(look(&strange).0, Slot::Foreign);
         assert_eq!(look(b"nonsense").0, Slot::Foreign);
         assert_eq!([&own[..], &strange, b"nonsense", b""].map(claimed_epoch), [Some(4), Some(4), None, None]);
+        // Anybody who may write the bucket could have a member taken for the last time.
+        let claimed = |epoch| claimed_epoch(&sign(&me, &old, &member("bob"), (epoch, said.1, said.2), at));
+        let highest = [HIGHEST_CLAIM, HIGHEST_CLAIM + 1, HIGHEST_EPOCH - 1];
+        assert_eq!(highest.map(claimed), [Some(HIGHEST_CLAIM), None, None]);
     }
 }

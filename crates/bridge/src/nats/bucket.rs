@@ -9,6 +9,7 @@ use async_nats::jetstream::kv::{self, Operation, UpdateErrorKind};
 use atm_wire::Stamp;
 
 use super::bounds::Part;
+use super::places::{self, Places};
 use super::{Link, NatsError};
 
 /// A bucket of the realm, as it was opened.
@@ -41,7 +42,7 @@ impl Standing {
 /// What came of replacing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
-    /// It is replaced, and has this revision now.
+    /// It is replaced, and got this revision.
     Done(u64),
     /// Another revision was there: nothing is changed.
     Lost,
@@ -84,9 +85,26 @@ impl Bucket {
         put.map_err(|why| NatsError::request("put an entry into a bucket")(&why))
     }
 
-    /// Replaces an entry if it still has this revision; 0 makes one that never was there. After an error other than
-    /// [`NatsError::Refused`] it is not known whether it was replaced: read it again.
+    /// Replaces an entry if it still has this revision, and reads it again; 0 makes one that never was there. After an error other
+    /// than [`NatsError::Refused`] it is not known whether it was replaced: read it again.
     pub async fn set(&self, key: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+        places::set(self, key, value, revision).await
+    }
+
+    /// The subject under which an entry is put.
+    pub fn subject(&self, key: &str) -> String {
+        format!("$KV.{}.{key}", self.store.name)
+    }
+
+    /// The last version of every entry, and each later one as it comes.
+    pub async fn watch(&self) -> Result<kv::Watch, NatsError> {
+        let watch = self.store.watch_with_history(">").await;
+        watch.map_err(|why| NatsError::request("listen to a bucket")(&why))
+    }
+}
+
+impl Places for Bucket {
+    async fn replace(&self, key: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
         match self.store.update(key, value.into(), revision).await {
             Ok(revision) => Ok(Set::Done(revision)),
             Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Ok(Set::Lost),
@@ -100,15 +118,12 @@ impl Bucket {
         }
     }
 
-    /// The subject under which an entry is put.
-    pub fn subject(&self, key: &str) -> String {
-        format!("$KV.{}.{key}", self.store.name)
+    async fn standing(&self, key: &str) -> Result<Option<Standing>, NatsError> {
+        Self::standing(self, key).await
     }
 
-    /// The last version of every entry, and each later one as it comes.
-    pub async fn watch(&self) -> Result<kv::Watch, NatsError> {
-        let watch = self.store.watch_with_history(">").await;
-        watch.map_err(|why| NatsError::request("listen to a bucket")(&why))
+    fn has_replicas(&self) -> bool {
+        self.store.stream.cached_info().config.num_replicas > 1
     }
 }
 

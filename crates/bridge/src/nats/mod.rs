@@ -9,6 +9,7 @@ mod kept;
 mod link;
 mod names;
 mod objects;
+pub mod places;
 pub mod setup;
 
 pub use bucket::{Bucket, Set, Standing};

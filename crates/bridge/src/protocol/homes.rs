@@ -22,7 +22,7 @@ use crate::name::Machine;
 
 pub(crate) use moving::announced_in;
 pub use moving::{Moved, is_kept};
-pub use residence::{Entries, Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
+pub use residence::{Entries, Former, HIGHEST_EPOCH, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 
 /// Members whose homes are kept: entries come from outside.
 const MOST: usize = 100_000;
@@ -44,6 +44,11 @@ pub struct Remembered {
 }
 
 impl Remembered {
+    /// What takes the member over. Who is not trusted any more keeps nobody by an epoch after which there is none: it begins anew.
+    fn takeover(&self, me: &Machine, resident: Resident) -> Option<Content> {
+        takeover(&self.residence, me, resident).or_else(|| self.is_void.then(|| first(resident)))
+    }
+
     /// The machines that were seen to be its home, this residence included.
     fn seen_with_this(&self) -> Vec<Machine> {
         let is_other = |machine: &&Machine| **machine != self.residence.machine;
@@ -251,8 +256,8 @@ impl Homes {
             match known {
                 None => puts.push(Put { key: key.clone(), what: first(*resident), revision }),
                 Some(known) if is_void => {
-                    let what = takeover(&known.residence, me, *resident);
-                    puts.push(Put { key: key.clone(), what, revision });
+                    let what = known.takeover(me, *resident);
+                    puts.extend(what.map(|what| Put { key: key.clone(), what, revision }));
                 }
                 Some(_) => {}
             }
@@ -260,7 +265,8 @@ impl Homes {
         puts
     }
 
-    /// What takes a member over from its holder, with its entry of the list here: nothing if this machine holds it.
+    /// What takes a member over from its holder, with its entry of the list here: nothing if this machine holds it, or if nobody can
+    /// take it.
     pub fn take(&self, me: &Machine, key: &MemberKey, entry: Resident) -> Option<Put> {
         let (found, revision) =
             self.bucket.get(key).map_or((None, 0), |(slot, revision)| (Some(slot), *revision));
@@ -268,10 +274,15 @@ impl Homes {
         let is_read = !matches!(found, Some(Slot::Foreign | Slot::FormerKey));
         let what = match self.known.get(key) {
             Some(known) if is_read && !known.is_void && known.residence.machine == *me => return None,
-            Some(known) => takeover(&known.residence, me, entry),
+            Some(known) => known.takeover(me, entry)?,
             None => first(entry),
         };
         Some(Put { key: key.clone(), what, revision })
+    }
+
+    /// The machine that registered a member under the highest epoch: nobody can take it over while that machine is trusted.
+    pub fn kept_for_ever_by(&self, key: &MemberKey) -> Option<&Machine> {
+        self.home_of(key).filter(|residence| residence.is_last()).map(|residence| &residence.machine)
     }
 
     /// The members here that another machine holds, and has not given up: others than those that have moved there.
@@ -328,16 +339,19 @@ fn next_of(residence: &Residence, me: &Machine, entry: Option<Resident>) -> Opti
         let (epoch, former, after) = (residence.epoch, residence.former.clone(), Some(residence.at));
         return (resident != residence.resident).then_some(Content::New { epoch, resident, former, after });
     }
-    entry.filter(|_| residence.resident == Resident::Nobody).map(|entry| takeover(residence, me, entry))
+    entry.filter(|_| residence.resident == Resident::Nobody).and_then(|entry| takeover(residence, me, entry))
 }
 
-/// The residence of a machine that takes a member over.
-fn takeover(residence: &Residence, me: &Machine, resident: Resident) -> Content {
+/// The residence of a machine that takes a member over; none if there is no epoch after this one.
+fn takeover(residence: &Residence, me: &Machine, resident: Resident) -> Option<Content> {
+    if residence.is_last() {
+        return None;
+    }
     let is_other = |former: &&Former| former.machine != *me && former.machine != residence.machine;
     let mut former: Vec<Former> = residence.former.iter().filter(is_other).cloned().collect();
     former.push(Former { machine: residence.machine.clone(), resident: residence.resident });
     former.drain(..former.len().saturating_sub(MOST_FORMER));
-    Content::New { epoch: residence.epoch.saturating_add(1), resident, former, after: None }
+    Some(Content::New { epoch: residence.epoch + 1, resident, former, after: None })
 }
 
 #[cfg(test)]

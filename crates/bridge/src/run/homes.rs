@@ -1,14 +1,18 @@
 //! The bucket of members' homes: what it has goes to the engine's thread, what that one decides goes into the bucket.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::kv::Operation;
+use atm_wire::Stamp;
 use futures_util::StreamExt;
+use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::worker::Input;
 use super::{Shared, now, steady_now};
+use crate::nats::places::{self, Places};
 use crate::nats::{Bucket, Names, NatsError, Set};
 use crate::protocol::StreamView;
 use crate::protocol::homes::{Content, MemberKey, Put, Slot};
@@ -158,39 +162,173 @@ fn find(shared: &Shared, entry: &str, value: Option<&[u8]>, revision: u64) {
     shared.engine.send(Input::Homes(News::Found(member, slot, revision)));
 }
 
+/// Residences to be put, as the engine saw it last.
+pub(super) type Puts = watch::Receiver<Arc<Vec<Put>>>;
+
 /// Puts residences into the bucket, each if nobody was faster. Who was is heard of at once.
-pub(super) async fn put(shared: Shared, puts: Vec<Put>) {
-    if let Err(error) = put_all(&shared, puts).await {
-        shared.engine.send(Input::Trouble(error.to_string()));
+pub(super) async fn put(shared: Shared, mut puts: Puts) {
+    while puts.changed().await.is_ok() {
+        let trouble = |error: NatsError| shared.engine.send(Input::Trouble(error.to_string()));
+        let bucket = match open(&shared).await {
+            Ok(bucket) => bucket,
+            Err(error) => {
+                trouble(error);
+                continue;
+            }
+        };
+        let find = |entry: &str, value: Option<&[u8]>, revision| find(&shared, entry, value, revision);
+        put_newest(&bucket, &mut puts, |put| signed(&shared, put), find, trouble).await;
     }
 }
 
-async fn put_all(shared: &Shared, puts: Vec<Put>) -> Result<(), NatsError> {
-    let (bucket, plan) = (open(shared).await?, &shared.plan);
-    for Put { key: member, what, revision } in puts {
-        let value = match what {
-            Content::Again(signed) => signed.into_bytes(),
-            Content::New { epoch, resident, former, after } => {
-                let at =
-                    after.map_or_else(now, |after| now().max(after.saturating_add(Duration::from_millis(1))));
-                residence::sign(&plan.me, &plan.key, &member, (epoch, resident, &former), at)
+/// Puts what the newest list says, until all of it was put once: what is found makes the engine look again, and say what is left.
+async fn put_newest(
+    bucket: &impl Places,
+    puts: &mut Puts,
+    signed: impl Fn(&Put) -> Vec<u8>,
+    find: impl Fn(&str, Option<&[u8]>, u64),
+    trouble: impl Fn(NatsError),
+) {
+    let mut done: HashMap<MemberKey, u64> = HashMap::new();
+    let (mut list, mut next) = (Arc::clone(&puts.borrow_and_update()), 0);
+    loop {
+        if puts.has_changed().unwrap_or(false) {
+            (list, next) = (Arc::clone(&puts.borrow_and_update()), 0);
+        }
+        let Some(put) = list.get(next) else { return };
+        next += 1;
+        // A list may be of before that was heard.
+        if done.insert(put.key.clone(), put.revision) == Some(put.revision) {
+            continue;
+        }
+        let (entry, value) = (residence::entry_of(&put.key), signed(put));
+        let is_set = match places::set(bucket, &entry, value.clone(), put.revision).await {
+            Ok(Set::Done(revision)) => {
+                find(&entry, Some(&value), revision);
+                true
+            }
+            Ok(Set::Lost) => false,
+            // What is refused keeps no other one waiting. Of all else it may be told what became of it.
+            Err(error) => {
+                let is_refused = matches!(error, NatsError::Refused { .. });
+                trouble(error);
+                is_refused
             }
         };
-        let entry = residence::entry_of(&member);
-        let found = match bucket.set(&entry, value.clone(), revision).await? {
-            Set::Done(revision) => Some((Some(value), revision)),
-            Set::Lost => bucket.standing(&entry).await?.map(|found| (found.value, found.revision)),
-        };
-        if let Some((value, revision)) = found {
-            find(shared, &entry, value.as_deref(), revision);
+        if is_set {
+            continue;
+        }
+        match bucket.standing(&entry).await {
+            Ok(Some(found)) => find(&entry, found.value.as_deref(), found.revision),
+            Ok(None) => {}
+            Err(error) => return trouble(error),
         }
     }
-    Ok(())
+}
+
+/// What is put, as this machine signs it.
+fn signed(shared: &Shared, put: &Put) -> Vec<u8> {
+    let plan = &shared.plan;
+    match &put.what {
+        Content::Again(signed) => signed.clone().into_bytes(),
+        Content::New { epoch, resident, former, after } => {
+            let later = |after: Stamp| now().max(after.saturating_add(Duration::from_millis(1)));
+            let at = after.map_or_else(now, later);
+            residence::sign(&plan.me, &plan.key, &put.key, (*epoch, *resident, former), at)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::{Cell, RefCell};
+
     use super::*;
+    use crate::nats::Standing;
+    use crate::protocol::homes::Resident;
+
+    /// A bucket that counts requests, and refuses some entries.
+    #[derive(Default)]
+    struct Counting {
+        entries: RefCell<HashMap<String, Standing>>,
+        requests: Cell<usize>,
+        refused: Option<String>,
+    }
+
+    impl Places for Counting {
+        async fn replace(&self, key: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+            self.requests.set(self.requests.get() + 1);
+            if self.refused.as_deref() == Some(key) {
+                return Err(NatsError::Refused { doing: "put", why: "it is too large".to_owned() });
+            }
+            let mut entries = self.entries.borrow_mut();
+            if entries.get(key).map_or(0, |found| found.revision) != revision {
+                return Ok(Set::Lost);
+            }
+            let next = u64::try_from(entries.len()).unwrap() + 1;
+            entries.insert(key.to_owned(), Standing { value: Some(value), revision: next, created: now() });
+            Ok(Set::Done(next))
+        }
+
+        async fn standing(&self, key: &str) -> Result<Option<Standing>, NatsError> {
+            self.requests.set(self.requests.get() + 1);
+            Ok(self.entries.borrow().get(key).cloned())
+        }
+
+        fn has_replicas(&self) -> bool {
+            false
+        }
+    }
+
+    fn member(number: usize) -> Put {
+        let key = MemberKey { team: "alpha".into(), name: format!("m{number}") };
+        let what = Content::New { epoch: 1, resident: Resident::Unknown, former: Vec::new(), after: None };
+        Put { key, what, revision: 0 }
+    }
+
+    /// Each that was found made the engine look, and each look sent all that were left once more: half the square of their number.
+    #[tokio::test]
+    async fn members_are_registered_by_two_requests_each_however_often_the_engine_looks() {
+        const MEMBERS: usize = 200;
+        // How many that were put the engine has not heard of when it looks.
+        for behind in [0, 1, 7] {
+            let bucket = Counting { refused: Some("alpha.m3".to_owned()), ..Counting::default() };
+            let all: Vec<Put> = (0..MEMBERS).map(member).collect();
+            let (lists, mut puts) = watch::channel(Arc::new(Vec::new()));
+            lists.send_replace(Arc::new(all.clone()));
+            let heard: RefCell<Vec<String>> = RefCell::default();
+            let find = |entry: &str, value: Option<&[u8]>, _| {
+                assert!(value.is_some());
+                heard.borrow_mut().push(entry.to_owned());
+                let heard = heard.borrow();
+                let known = &heard[..heard.len().saturating_sub(behind)];
+                let is_left = |put: &&Put| !known.contains(&residence::entry_of(&put.key));
+                lists.send_replace(Arc::new(all.iter().filter(is_left).cloned().collect()));
+            };
+            let troubles = Cell::new(0);
+            let trouble = |_| troubles.set(troubles.get() + 1);
+            put_newest(&bucket, &mut puts, |_| b"signed".to_vec(), find, trouble).await;
+            assert_eq!((bucket.requests.get(), troubles.get()), (2 * MEMBERS - 1, 1), "behind by {behind}");
+            assert_eq!(bucket.entries.borrow().len(), MEMBERS - 1);
+        }
+    }
+
+    /// Who was faster is heard of, and the others are registered.
+    #[tokio::test]
+    async fn a_member_that_another_machine_registered_first_keeps_no_other_one_waiting() {
+        let bucket = Counting::default();
+        let theirs = Standing { value: Some(b"theirs".to_vec()), revision: 90, created: now() };
+        bucket.entries.borrow_mut().insert("alpha.m0".to_owned(), theirs);
+        let (lists, mut puts) = watch::channel(Arc::new(Vec::new()));
+        lists.send_replace(Arc::new(vec![member(0), member(1)]));
+        let heard: RefCell<Vec<(String, Vec<u8>)>> = RefCell::default();
+        let find = |entry: &str, value: Option<&[u8]>, _| {
+            heard.borrow_mut().push((entry.to_owned(), value.unwrap().to_vec()));
+        };
+        put_newest(&bucket, &mut puts, |_| b"ours".to_vec(), find, |error| panic!("{error}")).await;
+        let expected = [("alpha.m0", "theirs"), ("alpha.m1", "ours")];
+        assert_eq!(*heard.borrow(), expected.map(|(entry, value)| (entry.to_owned(), value.into())));
+    }
 
     /// Its mail waited until the new stream had as many messages as the lost one, while others came all the time.
     #[test]

@@ -1,12 +1,13 @@
 //! What the engine posts, to the server; what the server answers, to the engine. And the heartbeats.
 
 use std::future::IntoFuture;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::objects::{Content, Objects};
@@ -35,6 +36,9 @@ type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
     let mut sealer = Sealer::default();
+    let (residences, newest) = watch::channel(Arc::default());
+    // It ends with the sender.
+    tokio::spawn(homes::put(shared.clone(), newest));
     let mut objects = Objects::default();
     let mut knows_objects = false;
     // Nothing is announced before it is known who is at home here: others would take all for gone.
@@ -58,7 +62,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     let names: Vec<String> = letters.iter().flat_map(|letter| objects.confirmed(letter)).collect();
                     delete(&shared, names);
                 }
-                Some(Output::Homes(puts)) => drop(tokio::spawn(homes::put(shared.clone(), puts))),
+                Some(Output::Homes(newest)) => drop(residences.send_replace(Arc::new(newest))),
                 Some(Output::Teams(changed)) => {
                     teams = Some(changed);
                     next_beat = Instant::now();

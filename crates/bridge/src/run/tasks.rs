@@ -231,8 +231,8 @@ impl Keeper {
         self.next_all = Instant::now() + ALL_EVERY;
         self.learn();
         let synced = self.mirror.sync();
-        for what in self.mirror.take_overruled() {
-            self.shared.engine.send(Input::Refused("not-its-claim", what));
+        for (why, what) in self.mirror.take_refused() {
+            self.shared.engine.send(Input::Refused(why, what));
         }
         match synced {
             // What was written by this is looked at once more.

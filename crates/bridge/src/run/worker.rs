@@ -322,6 +322,8 @@ impl Worker {
             if has_changed {
                 self.engine.list_again();
                 self.due.members = start;
+                // Owners of tasks may be called otherwise here now.
+                self.residences.send_modify(|_| ());
             }
             self.note_trouble(trouble);
             self.ask_for_stream();

@@ -50,6 +50,9 @@ pub(super) struct TeamMemory {
     /// Numbers of tasks that had another one among all machines, and are not in the bucket yet.
     #[serde(default)]
     pub(super) moved: BTreeSet<TaskId>,
+    /// Tasks whose hold a member here gave up, without an answer of the bucket so far.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) given_up: BTreeSet<TaskId>,
     /// The highest number that this machine saw given.
     #[serde(default)]
     pub(super) last: Option<TaskId>,
@@ -69,6 +72,7 @@ impl TeamMemory {
             reserved: self.reserved.clone(),
             moves: self.moves.clone(),
             moved: self.moved.clone(),
+            given_up: self.given_up.clone(),
             last: self.last,
         }
     }

@@ -46,12 +46,14 @@ pub struct Mirror<E, F> {
     watched: BTreeSet<String>,
     /// Files to be written once it is saved what they are to become; none while one is written at a time.
     pub(super) writes: Option<Vec<Write>>,
-    /// New tasks whose numbers may still change: what links to them is told to nobody yet.
+    /// New tasks whose numbers may still change: they are told to nobody yet, nor is what links to them.
     pub(super) unsettled: BTreeSet<TaskId>,
     /// By team: numbers of which the bucket did not say whether this machine has them, and in the place of which version.
     pub(super) unheard: BTreeMap<String, (BTreeSet<TaskId>, u64)>,
-    /// Entries in which another machine took a claim of this one, and which were set back.
-    pub(super) overruled: Vec<String>,
+    /// Entries of other machines that do not count here, and why.
+    pub(super) refused: Vec<(&'static str, String)>,
+    /// Those of them whose numbers are far above the others, so that each is told once.
+    pub(super) far: BTreeSet<(String, TaskId)>,
 }
 
 /// A file to be written: its number, what it was, and what it becomes.
@@ -90,13 +92,14 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             writes: None,
             unsettled: BTreeSet::new(),
             unheard: BTreeMap::new(),
-            overruled: Vec::new(),
+            refused: Vec::new(),
+            far: BTreeSet::new(),
         }
     }
 
-    /// The tasks that another machine took from a member of this one without being allowed to, since this was last asked.
-    pub fn take_overruled(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.overruled)
+    /// What other machines put there and does not count here, since this was last asked: why, and what it was.
+    pub fn take_refused(&mut self) -> Vec<(&'static str, String)> {
+        std::mem::take(&mut self.refused)
     }
 
     /// The machines whose leads may lead here.
@@ -140,11 +143,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     fn sync_team(&mut self, team: &str) -> Result<(), MirrorError> {
-        self.number_new(team)?;
+        // A new task without a number stops no other one.
+        let numbered = self.number_new(team);
         self.writes = Some(Vec::new());
         let settled = self.settle_all(team);
         let written = self.write_all(team);
-        settled.and(written)
+        numbered.and(settled).and(written)
     }
 
     /// Writes the files of a team that are not what they are to become. What they become is saved before: should the process die in
@@ -169,13 +173,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
 
     fn settle_all(&mut self, team: &str) -> Result<(), MirrorError> {
         let mut entries: BTreeMap<TaskId, _> = self.entries.list(team)?.into_iter().collect();
-        self.drop_copies(&mut entries)?;
+        let mut worst = self.drop_copies(&mut entries);
         let texts = self.texts(team)?;
         self.keep_emptied(team, &entries, &texts);
         let known = self.memory.teams.get(team).map(|known| known.tasks.keys().copied().collect::<Vec<_>>());
         let ids: BTreeSet<TaskId> =
             entries.keys().chain(texts.keys()).chain(known.iter().flatten()).copied().collect();
-        let mut worst = Ok(());
         for id in ids {
             let settled = self.settle(team, id, entries.get(&id).cloned(), &texts);
             if let Err(MirrorError::Away(_)) = &settled
@@ -266,6 +269,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let team = self.team(team);
         team.reserved.remove(&id);
         team.moved.remove(&id);
+        team.given_up.remove(&id);
         team.last = team.last.max(Some(id));
         team.tasks.insert(id, base);
     }

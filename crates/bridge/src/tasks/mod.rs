@@ -13,9 +13,11 @@
 
 pub mod entries;
 pub mod files;
+mod given_up;
 pub mod memory;
 pub mod mirror;
 mod numbers;
+mod reach;
 mod renumber;
 pub mod request;
 mod settle;

@@ -7,6 +7,7 @@ use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit};
 use super::entries::{Away, Entries, Entry, LastNumber};
 use super::files::{TaskFiles, Texts};
 use super::mirror::{Mirror, MirrorError};
+use super::reach;
 use super::renumber::Around;
 use super::settle::{is_same_task, unreadable};
 use crate::nats::Set;
@@ -23,7 +24,7 @@ const ROUNDS: usize = 3;
 enum Number {
     /// It has it.
     Kept,
-    /// Another task has it.
+    /// It gets another one: another task has it, or it is far above all others.
     Taken,
     /// It can be reserved, if no machine has given it or a later one.
     Wanted,
@@ -36,7 +37,9 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             let known = self.last_number(team)?;
             let after = known.last.max(self.highest(team)?);
             let ids: Vec<TaskId> = std::iter::successors(after.next(), |id| id.next()).take(count).collect();
-            let Some(last) = ids.last().copied().filter(|_| ids.len() == count) else { break };
+            let Some(last) = ids.last().copied().filter(|_| ids.len() == count) else {
+                return Err(Away(format!("team {team} has no number left after {after}")).into());
+            };
             if let Set::Done(_) = self.entries.set_last_number(team, known, last)? {
                 self.team(team).reserved.extend(ids.iter().copied());
                 self.reserved(team, last)?;
@@ -48,23 +51,26 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
 
     /// The highest number that is known here.
     fn highest(&mut self, team: &str) -> Result<TaskId, MirrorError> {
-        let file = self.texts(team)?.keys().next_back().copied();
-        Ok(file.unwrap_or(TaskId::NONE).max(self.highest_given(team)?))
+        let files: Vec<TaskId> = self.texts(team)?.keys().copied().collect();
+        Ok(reach::highest(self.given(team)?.into_iter().chain(files)))
     }
 
     /// The highest number that a machine gave to a task, as far as it is known here.
     fn highest_given(&mut self, team: &str) -> Result<TaskId, MirrorError> {
-        let last = self.team(team).last;
-        let known = self.team(team).tasks.keys().next_back().copied();
-        // Anybody may put something that nobody can read under any number.
-        let entries = self.entries.list(team)?.into_iter().filter(|(_, entry)| entry.value.is_some());
-        Ok(entries.map(|(id, _)| id).max().max(known).max(last).unwrap_or(TaskId::NONE))
+        Ok(reach::highest(self.given(team)?))
+    }
+
+    /// The last number that was given, by the bucket. One that is far above all others says nothing.
+    fn said_last_number(&mut self, team: &str) -> Result<LastNumber, MirrorError> {
+        let known = self.entries.last_number(team)?;
+        let last = if self.is_far(team, known.last)? { TaskId::NONE } else { known.last };
+        Ok(LastNumber { last, ..known })
     }
 
     /// The last number that was given. In a bucket that was made anew or set back it begins so far above all that this machine
     /// knows that no other machine has a task by that number.
     fn last_number(&mut self, team: &str) -> Result<LastNumber, MirrorError> {
-        let known = self.entries.last_number(team)?;
+        let known = self.said_last_number(team)?;
         self.hear_of(team, known)?;
         let is_set_back = known.last < self.highest_given(team)?;
         let is_new = known.revision == 0 && self.memory.is_renewed;
@@ -77,7 +83,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         }
         // If another machine was faster, its number counts.
         self.entries.set_last_number(team, known, last)?;
-        Ok(self.entries.last_number(team)?)
+        self.said_last_number(team)
     }
 
     /// Reserves those of these numbers that are above every one that a machine has given, all at once: what is remembered is saved
@@ -89,7 +95,13 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             }
             let known = self.last_number(team)?;
             let mut own: BTreeSet<TaskId> = ids.intersection(&self.team(team).reserved).copied().collect();
-            let free: BTreeSet<TaskId> = ids.iter().filter(|id| **id > known.last).copied().collect();
+            let mut free: BTreeSet<TaskId> = ids.iter().filter(|id| **id > known.last).copied().collect();
+            // The next one would be further still.
+            for id in ids {
+                if free.contains(id) && self.is_far(team, *id)? {
+                    free.remove(id);
+                }
+            }
             let Some(highest) = free.last().copied() else { return Ok(own) };
             match self.entries.set_last_number(team, known, highest) {
                 Ok(Set::Done(_)) => {
@@ -144,6 +156,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 // One that cannot be marked stays as it is, and stops no other.
                 .filter(|(id, text)| can_be_marked(text) && self.is_new(team, *id, text, &texts))
                 .collect();
+            // Should their numbers not be had, none of them is told to anybody.
+            self.unsettled = new.iter().map(|(id, _)| *id).collect();
             let (mut moves, mut wanted) = (Vec::new(), BTreeSet::new());
             for (id, text) in &new {
                 match self.number_of(team, *id, text)? {
@@ -164,7 +178,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             for (id, _) in moves {
                 // A link in it may have followed another task just now.
                 let Some(text) = around.texts.get(&id).cloned().flatten() else { continue };
-                let instead = match self.entries.get(team, id)? {
+                let entry = self.entries.get(team, id)?;
+                let instead = match self.in_reach(team, id, entry)? {
                     Some(Entry { value: Some(value), .. }) => self.text_here(team, &value)?,
                     _ => None,
                 };
@@ -186,7 +201,11 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
 
     /// Whether a new task has its number among all machines.
     fn number_of(&mut self, team: &str, id: TaskId, text: &str) -> Result<Number, MirrorError> {
-        Ok(match self.entries.get(team, id)? {
+        let entry = self.entries.get(team, id)?;
+        if entry.is_none() && self.is_far(team, id)? {
+            return Ok(Number::Taken);
+        }
+        Ok(match entry {
             Some(Entry { value: Some(value), .. }) if !is_same_task(text, &value) => Number::Taken,
             Some(_) => Number::Kept,
             None => match Task::parse(text) {
@@ -231,7 +250,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let is_copy = self.is_copy(team, id, &task)?;
         let is_ours = self.team(team).reserved.contains(&id)
             || !self.reserve_these(team, &BTreeSet::from([id]))?.is_empty();
-        if !is_ours && !was_shared {
+        if !is_ours && (!was_shared || self.is_far(team, id)?) {
             let mut around = Around::of(self.texts(team)?);
             self.give_another_number(team, id, text, None, &mut around)?;
             return Ok(None);

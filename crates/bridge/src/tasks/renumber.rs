@@ -111,10 +111,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             base.mirrored = instead.map(ToOwned::to_owned);
         }
         self.team(team).moves.remove(&id);
-        let said = format!(
-            "Task {id} of this machine, {:?}, has the number {to} now: another machine of the team has a task {id}.",
-            task.subject
-        );
+        let why = if self.is_far(team, id)? {
+            format!("{id} is far above the numbers of the team's other tasks, and few would be left after it")
+        } else {
+            format!("another machine of the team has a task {id}")
+        };
+        let said = format!("Task {id} of this machine, {:?}, has the number {to} now: {why}.", task.subject);
         self.files.tell(team, task.owner.as_deref(), &said);
         Ok(true)
     }

@@ -87,15 +87,19 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         done: &Answer,
         verdict: impl Fn(&SharedTask, Option<&str>, &TeamNames<'_, F>, &Seen<'_>) -> Verdict,
     ) -> Result<Attempt, MirrorError> {
-        self.number_new(team)?;
+        // A new task without a number stops no other one.
+        let numbered = self.number_new(team);
         let entry = self.entries.get(team, id)?;
         let texts = self.texts(team)?;
         // What was changed here before counts, and a task that nobody else has is told to all first.
         self.settle(team, id, entry, &texts)?;
         let here = self.texts(team)?.remove(&id).flatten();
         let Some(entry) = self.entries.get(team, id)? else {
-            // A file that is there is just being told to all.
-            return Ok(if here.is_some() { Attempt::Lost } else { Attempt::Answered(Answer::NoTask) });
+            if here.is_none() {
+                return Ok(Attempt::Answered(Answer::NoTask));
+            }
+            // A file that is there is just being told to all, unless that is what cannot be done.
+            return numbered.map(|()| Attempt::Lost);
         };
         let Some(value) = entry.value.clone() else {
             let why = if entry.from == self.me {
@@ -116,7 +120,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(match verdict(&there, text.as_deref(), &names, &seen) {
             Verdict::Grant(granted) => {
                 let granted = granted.renewed().told_by(&self.me, &value, &there);
-                match self.entries.set(&granted, entry.revision) {
+                match self.set_entry(&granted, entry.revision) {
                     Ok(Set::Done(revision)) => {
                         Attempt::Answered(self.granted(team, id, granted, revision, done))
                     }

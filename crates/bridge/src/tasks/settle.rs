@@ -63,6 +63,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         };
         let mut is_fresh = false;
         for _ in 0..ROUNDS {
+            entry = self.in_reach(team, id, entry)?;
             match self.next(team, id, (entry.as_ref(), local.as_deref(), texts), is_fresh)? {
                 Next::Rest => return Ok(()),
                 Next::Refresh => {
@@ -138,7 +139,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             Next::Answer(value, revision, _) => (value, revision, local.map(ToOwned::to_owned)),
             _ => return Ok(None),
         };
-        let Set::Done(revision) = self.entries.set(&value, revision)? else { return Ok(None) };
+        let Set::Done(revision) = self.set_entry(&value, revision)? else { return Ok(None) };
         if let Some(local) = local {
             self.tell_loser(team, id, local, &value, &refused);
         }
@@ -274,6 +275,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         texts: &Texts,
     ) -> Next {
         match (local, self.moved_from(team, id, texts)) {
+            // It has no number among all machines yet.
+            (Some(_), None) if self.unsettled.contains(&id) => Next::Rest,
             (Some(text), None) => Next::Publish(text.to_owned(), revision),
             // The task is told to all under its old number after all, or its file there is not gone yet.
             (Some(_), Some(from)) if self.base(team, from).is_some() => Next::Write(None),
@@ -310,9 +313,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         // Only what the bucket said to be a member's here, and is still, is its claim.
         let stays =
             |base: &&Base| is_same(base.value.owner.as_ref(), self.at_home(team, &base.value).owner.as_ref());
-        let back = base.filter(stays).and_then(|base| with_hold_back(&entry.from, base, value, &seen));
+        let guarded = base.filter(stays).filter(|_| !self.is_given_up(team, id));
+        let back = guarded.and_then(|base| with_hold_back(&entry.from, base, value, &seen));
         if let Some(back) = back {
-            self.overruled.push(format!("task {id} of {team} by {}", entry.from));
+            self.refused.push(("not-its-claim", format!("task {id} of {team} by {}", entry.from)));
             return Some(back);
         }
         let base = base.map(|base| Base { value: self.at_home(team, &base.value), ..base.clone() });

@@ -43,6 +43,11 @@ impl TaskId {
         (self.0 < GREATEST).then(|| Self(self.0 + 1))
     }
 
+    /// How many numbers it is after another one; 0 if it is not after it.
+    pub fn ahead_of(self, other: Self) -> u64 {
+        self.0.saturating_sub(other.0)
+    }
+
     /// The number before every task's.
     pub const NONE: TaskId = TaskId(0);
 }
@@ -97,6 +102,8 @@ mod tests {
             assert!(TaskId::parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(TaskId::parse("9007199254740991").unwrap().next(), None);
+        let [two, nine] = ["2", "9"].map(|text| TaskId::parse(text).unwrap());
+        assert_eq!((nine.ahead_of(two), two.ahead_of(nine)), (7, 0));
     }
 
     #[test]

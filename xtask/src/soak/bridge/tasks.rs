@@ -191,6 +191,10 @@ fn listing(scene: &Scene, machine: usize) -> Result<Listing> {
     Ok(listing)
 }
 
+fn listings(scene: &Scene) -> Result<Vec<Listing>> {
+    (0..scene.machines.len()).map(|place| listing(scene, place)).collect()
+}
+
 /// What is wrong with tasks, by kind.
 #[derive(Default)]
 pub(super) struct Faults {
@@ -209,21 +213,29 @@ pub(super) fn compare(scene: &Scene) -> Result<Faults> {
         }
         std::thread::sleep(Duration::from_millis(500));
     };
+    let listings = listings(scene)?;
     let notes = scene.book.notes();
-    let here = listing(scene, 0)?;
+    let here = listings.first().context("there is a machine")?;
     for subject in &notes.completed {
         let shown = here.get(subject).and_then(|shown| shown.first());
         if shown.is_none_or(|shown| shown.status != "completed") {
             tasks.push(format!("{subject} was completed, and is {shown:?}"));
         }
     }
-    Ok(Faults { claims: granted_twice(&notes.holds), numbers: given_twice(&notes.made), tasks })
+    let given = notes.made.iter().filter_map(|(subject, id)| Some((id.as_deref()?, subject.as_str())));
+    let mut numbers = twice(given);
+    // Those of tasks that were made without the server, too.
+    let shown = listings
+        .iter()
+        .flatten()
+        .flat_map(|(subject, shown)| shown.iter().map(move |shown| (shown, subject)));
+    numbers.extend(twice(shown.map(|(shown, subject)| (shown.id.as_str(), subject.as_str()))));
+    Ok(Faults { claims: granted_twice(&notes.holds), numbers, tasks })
 }
 
 /// Tasks that are not once on every machine, or not the same everywhere.
 fn different(scene: &Scene) -> Result<Vec<String>> {
-    let listings = (0..scene.machines.len()).map(|place| listing(scene, place));
-    let listings: Vec<Listing> = listings.collect::<Result<_>>()?;
+    let listings = listings(scene)?;
     let mut found = Vec::new();
     for subject in scene.book.notes().made.keys() {
         for (machine, listing) in scene.machines.iter().zip(&listings) {
@@ -254,14 +266,23 @@ fn granted_twice(holds: &BTreeMap<String, Vec<Hold>>) -> Vec<String> {
     found
 }
 
-/// Numbers that two tasks got.
-fn given_twice(made: &BTreeMap<String, Option<String>>) -> Vec<String> {
-    let mut subjects: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
-    for (subject, id) in made {
-        if let Some(id) = id {
-            subjects.entry(id).or_default().push(subject);
-        }
+/// Numbers that two tasks have.
+fn twice<'a>(tasks: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut subjects: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (id, subject) in tasks {
+        subjects.entry(id).or_default().insert(subject);
     }
     let twice = subjects.into_iter().filter(|(_, subjects)| subjects.len() > 1);
     twice.map(|(id, subjects)| format!("{id}: {subjects:?}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_given_twice_if_two_tasks_have_it_on_any_machines() {
+        let tasks = [("1", "dig"), ("1", "dig"), ("2", "fill"), ("2", "paint"), ("3", "rest")];
+        assert_eq!(twice(tasks.into_iter()), [r#"2: {"fill", "paint"}"#]);
+    }
 }

@@ -10,6 +10,9 @@ use crate::name::Machine;
 /// Former homes that a residence names.
 pub const MOST_FORMER: usize = 32;
 
+/// More moves than any member makes: what says that it had more is no residence.
+pub const HIGHEST_EPOCH: u64 = 1 << 32;
+
 /// A member, by the shared name of its team and its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MemberKey {
@@ -104,6 +107,11 @@ impl Residence {
     /// Of one stay, what its home said last.
     pub fn beats(&self, other: &Self) -> bool {
         (self.epoch, &self.machine, self.at) > (other.epoch, &other.machine, other.at)
+    }
+
+    /// Whether no other stay can come after it.
+    pub(super) fn is_last(&self) -> bool {
+        self.epoch >= HIGHEST_EPOCH
     }
 
     /// Whether an entry of a machine's list is the member that has left that machine, and not another one of its name.

@@ -359,10 +359,31 @@ fn homes_are_bounded() {
         homes.find(key, Slot::Foreign, 1);
     }
     assert_eq!(homes.bucket.len(), MOST);
-    assert_eq!(
-        takeover(&residence("desk", u64::MAX, &[]), &machine("laptop"), joined(1)),
-        Content::New { epoch: u64::MAX, resident: joined(1), former: vec![former("desk")], after: None }
-    );
+}
+
+/// What took it over had an epoch that no machine reads, was put again at each look, and was answered as done.
+#[test]
+fn nobody_takes_over_from_the_last_stay_there_can_be_until_its_machine_is_trusted_no_more() {
+    let me = machine("laptop");
+    for (epoch, is_last) in [(HIGHEST_EPOCH - 1, false), (HIGHEST_EPOCH, true)] {
+        let mut homes = Homes::default();
+        found(&mut homes, &residence("desk", epoch, &[]), 1);
+        let kept = homes.kept_for_ever_by(&bob()).is_some();
+        let taken = homes.take(&me, &bob(), joined(3)).is_none();
+        found(&mut homes, &vacant("desk", epoch, &[]), 2);
+        homes.complete();
+        let left = homes.puts(&me, &here(3)).is_empty();
+        assert_eq!([kept, taken, left], [is_last; 3], "epoch {epoch}");
+        homes.begin(|_, _| false);
+        homes.find(bob(), Slot::Foreign, 3);
+        homes.complete();
+        let again = if is_last { 1 } else { epoch + 1 };
+        for put in [homes.puts(&me, &here(3)).pop(), homes.take(&me, &bob(), joined(3))] {
+            let put = put.unwrap();
+            assert!(matches!(put.what, Content::New { epoch, .. } if epoch == again), "{put:?}");
+            assert_eq!(put.revision, 3);
+        }
+    }
 }
 
 #[test]

@@ -6,13 +6,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atm_bridge::name::Machine;
-use atm_bridge::nats::Set;
+use atm_bridge::nats::places::{self, Places};
+use atm_bridge::nats::{NatsError, Set, Standing};
 use atm_bridge::protocol::homes::Residence;
 use atm_bridge::protocol::tasks::claim::{Claim, Verdict, claim};
 use atm_bridge::protocol::tasks::{Owner, Seen, SharedTask};
 use atm_bridge::tasks::entries::{Away, Entries, Entry, LastNumber};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
+use futures_util::FutureExt;
 
 use crate::sim::random::Random;
 
@@ -75,6 +77,12 @@ impl Server {
         self.entries.insert(id, Entry { revision: self.revision, ..entry });
     }
 
+    /// Somebody says that numbers up to this one are given.
+    pub(crate) fn give_up_to(&mut self, last: TaskId) {
+        self.revision += 1;
+        self.last = Some((last, self.revision, "m9".parse().unwrap()));
+    }
+
     /// Somebody puts something there that nobody can read, from which it is taken after so many seconds.
     pub(crate) fn spoil(&mut self, id: TaskId, seconds: u64) {
         let vacant_from = self.now().saturating_add(Duration::from_secs(seconds));
@@ -100,10 +108,16 @@ pub(crate) struct Luck {
     pub(crate) jump: Cell<i64>,
     /// The next entry is put without an answer.
     pub(crate) is_unheard: Cell<bool>,
+    /// And nothing is heard after that, either.
+    pub(crate) is_silent: Cell<bool>,
     /// Something that nobody can read takes its place right after that.
     pub(crate) is_spoiled: Cell<bool>,
     /// The next number is given without an answer.
     pub(crate) is_number_unheard: Cell<bool>,
+    /// In a hundred puts, those that the server acknowledges and does not keep.
+    pub(crate) unkept: Cell<u64>,
+    /// No number can be had.
+    pub(crate) is_numberless: Cell<bool>,
     /// Somebody is always faster, and changes nothing.
     pub(crate) is_busy: Cell<bool>,
     /// In a hundred calls.
@@ -131,7 +145,7 @@ impl Line {
         Self { me, server, random, luck, heard: (String::new(), BTreeMap::new()) }
     }
 
-    fn call<T>(&mut self, act: impl FnOnce(&mut Server, &Machine) -> T) -> Result<T, Away> {
+    fn call<T>(&self, act: impl FnOnce(&mut Server, &Machine) -> T) -> Result<T, Away> {
         let is_lost = |random: &RefCell<Random>, percent| random.borrow_mut().happens(percent);
         let lost = self.luck.lost.get();
         if self.luck.is_cut.get() || self.luck.is_dead.get() || is_lost(&self.random, lost) {
@@ -180,31 +194,7 @@ impl Entries for Line {
     }
 
     fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
-        let value = value.clone();
-        let (rival, seconds) = {
-            let mut random = self.random.borrow_mut();
-            (random.happens(self.luck.rivals.get()), 5 + random.below(15))
-        };
-        let (is_unheard, is_busy) = (self.luck.is_unheard.take(), self.luck.is_busy.get());
-        let answer = self.call(|server, me| {
-            if let Some(entry) = server.entries.get(&value.id).cloned().filter(|_| is_busy && !is_unheard) {
-                server.plant(value.id, entry);
-            }
-            if rival {
-                server.claim_for_rival(value.id, seconds);
-            }
-            if server.entries.get(&value.id).map_or(0, |entry| entry.revision) != revision {
-                return Set::Lost;
-            }
-            server.revision += 1;
-            let entry = Entry::of(server.revision, me.clone(), value.clone());
-            server.entries.insert(value.id, entry);
-            Set::Done(server.revision)
-        });
-        if is_unheard && self.luck.is_spoiled.get() {
-            self.server.borrow_mut().spoil(value.id, 60);
-        }
-        if is_unheard { Err(Away("no answer".into())) } else { answer }
+        now(places::set(&TaskPlace(self, value), "", serde_json::to_vec(value).unwrap(), revision))
     }
 
     fn last_number(&mut self, _: &str) -> Result<LastNumber, Away> {
@@ -217,14 +207,113 @@ impl Entries for Line {
     }
 
     fn set_last_number(&mut self, _: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {
-        let answer = self.call(|server, me| {
-            if server.last.as_ref().map_or(0, |(_, revision, _)| *revision) != known.revision {
+        now(places::set(&NumberPlace(self), "", last.to_string().into(), known.revision))
+    }
+}
+
+/// The line waits for nothing.
+fn now(set: impl Future<Output = Result<Set, NatsError>>) -> Result<Set, Away> {
+    set.now_or_never().unwrap().map_err(|error| Away(error.to_string()))
+}
+
+fn lost(away: &Away) -> NatsError {
+    NatsError::Request { doing: "reach the bucket", why: away.to_string() }
+}
+
+/// The place of a task that is put.
+struct TaskPlace<'a>(&'a Line, &'a SharedTask);
+
+impl Places for TaskPlace<'_> {
+    async fn replace(&self, _: &str, _: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+        let Self(line, value) = self;
+        let luck = &line.luck;
+        let (rival, seconds, is_unkept) = {
+            let mut random = line.random.borrow_mut();
+            let rival = random.happens(luck.rivals.get());
+            (rival, 5 + random.below(15), random.happens(luck.unkept.get()))
+        };
+        let (is_unheard, is_busy) = (luck.is_unheard.take(), luck.is_busy.get());
+        let answer = line.call(|server, me| {
+            if let Some(entry) = server.entries.get(&value.id).cloned().filter(|_| is_busy && !is_unheard) {
+                server.plant(value.id, entry);
+            }
+            if rival {
+                server.claim_for_rival(value.id, seconds);
+            }
+            if server.entries.get(&value.id).map_or(0, |entry| entry.revision) != revision {
                 return Set::Lost;
             }
             server.revision += 1;
-            server.last = Some((last, server.revision, me.clone()));
+            let entry = Entry::of(server.revision, me.clone(), (*value).clone());
+            if !is_unkept {
+                server.entries.insert(value.id, entry);
+            }
             Set::Done(server.revision)
         });
-        if self.luck.is_number_unheard.take() { Err(Away("no answer".into())) } else { answer }
+        if is_unheard && luck.is_spoiled.get() {
+            line.server.borrow_mut().spoil(value.id, 60);
+        }
+        if is_unheard {
+            luck.is_cut.set(luck.is_silent.take());
+            return Err(lost(&Away("no answer".into())));
+        }
+        answer.map_err(|away| lost(&away))
+    }
+
+    async fn standing(&self, _: &str) -> Result<Option<Standing>, NatsError> {
+        let found = self.0.call(|server, _| server.entries.get(&self.1.id).cloned());
+        let standing = |entry: Entry| Standing {
+            value: entry.value.map(|value| serde_json::to_vec(&value).unwrap()),
+            revision: entry.revision,
+            created: Stamp::from_millis(0),
+        };
+        found.map(|found| found.map(standing)).map_err(|away| lost(&away))
+    }
+
+    fn has_replicas(&self) -> bool {
+        false
+    }
+}
+
+/// The place of the last number.
+struct NumberPlace<'a>(&'a Line);
+
+impl Places for NumberPlace<'_> {
+    async fn replace(&self, _: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+        let Self(line) = self;
+        if line.luck.is_numberless.get() {
+            return Err(lost(&Away("no number can be had".into())));
+        }
+        let last = String::from_utf8(value).unwrap().parse().unwrap();
+        let is_unkept = line.random.borrow_mut().happens(line.luck.unkept.get());
+        let answer = line.call(|server, me| {
+            if server.last.as_ref().map_or(0, |(_, revision, _)| *revision) != revision {
+                return Set::Lost;
+            }
+            server.revision += 1;
+            if !is_unkept {
+                server.last = Some((last, server.revision, me.clone()));
+            }
+            Set::Done(server.revision)
+        });
+        if line.luck.is_number_unheard.take() {
+            return Err(lost(&Away("no answer".into())));
+        }
+        answer.map_err(|away| lost(&away))
+    }
+
+    async fn standing(&self, _: &str) -> Result<Option<Standing>, NatsError> {
+        let found = self.0.call(|server, _| server.last.clone());
+        let created = Stamp::from_millis(0);
+        let standing = |(last, revision, _): (TaskId, u64, Machine)| Standing {
+            value: Some(last.to_string().into()),
+            revision,
+            created,
+        };
+        found.map(|found| found.map(standing)).map_err(|away| lost(&away))
+    }
+
+    fn has_replicas(&self) -> bool {
+        false
     }
 }

@@ -304,7 +304,7 @@ fn a_machine_that_takes_a_live_claim_of_another_one_is_overruled_by_its_home() {
             assert_eq!(found.owner.as_deref(), Some(owner), "m{place}, deleted: {deletes}, over: {is_over}");
             assert_eq!(found.subject, if deletes { "dig" } else { "dig deep" }, "the rest of it is kept");
         }
-        assert_eq!(realm.sites[1].bridge.take_overruled().len(), usize::from(!is_over));
+        assert_eq!(realm.sites[1].bridge.take_refused().len(), usize::from(!is_over));
     }
 }
 

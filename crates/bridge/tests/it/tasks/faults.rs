@@ -1,8 +1,10 @@
 //! Sequences with one fault each: a crash, a full disk, an answer that is lost, a server that forgets.
 
+use atm_bridge::protocol::tasks::change::Wanted;
 use atm_office::tasks::shared::Answer;
-use atm_wire::task::{Change, Task};
+use atm_wire::task::{Change, Status, Task};
 
+use super::disk::TEAM;
 use super::realm::{Realm, id};
 
 fn describe(text: &str) -> [Change; 1] {
@@ -139,4 +141,84 @@ fn new_tasks_keep_their_numbers_though_the_answer_that_they_have_them_was_lost()
         let numbers: Vec<String> = realm.titles().into_iter().map(|(id, _)| id).collect();
         assert_eq!(numbers, ["1", "2", "3"], "{:?}", realm.told(0));
     }
+}
+
+/// It was granted, and then to the next one who asked.
+#[test]
+fn a_claim_that_the_server_acknowledges_and_does_not_keep_is_unsure_and_another_one_gets_the_task() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.sites[0].luck.unkept.set(100);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Unsure { .. }), "{answer:?}");
+    assert_eq!(realm.task(0, task).unwrap().owner, None);
+    assert_eq!(realm.claim(1, task, "bob"), Answer::Granted);
+    realm.sites[0].luck.unkept.set(0);
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Held { .. }), "{answer:?}");
+}
+
+/// Both machines had the number.
+#[test]
+fn a_number_that_the_server_acknowledges_and_does_not_keep_is_given_to_nobody() {
+    let mut realm = Realm::new(2);
+    realm.sites[0].luck.unkept.set(100);
+    let number = realm.sites[0].bridge.number(TEAM);
+    assert!(number.is_err(), "{number:?}");
+    assert_eq!(realm.make(1, "dig"), id(1));
+}
+
+/// Its former home put its claim back over the one of who had got the task since, and then gave that back.
+#[test]
+fn a_task_that_was_given_back_without_an_answer_is_not_taken_from_who_has_it_since() {
+    for (is_native, dies) in [(true, false), (true, true), (false, false), (false, true)] {
+        let mut realm = Realm::new(2);
+        let task = realm.make(0, "dig");
+        assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+        realm.sync();
+        realm.sites[0].luck.is_unheard.set(true);
+        let free = [Change::Owner(None), Change::Status(Status::Pending)];
+        if is_native {
+            realm.edit(0, task, &free);
+            realm.sites[0].bridge.sync().unwrap_err();
+        } else {
+            // Nor is it known what the bucket has then.
+            realm.sites[0].luck.is_silent.set(true);
+            let changes = Some(free.to_vec());
+            let wanted = Wanted { owner: Some("ann_m0"), status: Status::InProgress, changes };
+            let answer = realm.sites[0].bridge.change(TEAM, task, &wanted).unwrap();
+            assert!(matches!(answer, Answer::Unsure { .. }), "{answer:?}");
+            realm.cut(0, false);
+        }
+        if dies {
+            realm.restart(0);
+        }
+        assert_eq!(realm.claim(1, task, "bob"), Answer::Granted, "native: {is_native}, dies: {dies}");
+        realm.sync();
+        let owner = realm.server.borrow().entries[&task].value.as_ref().unwrap().owner.clone();
+        assert_eq!(owner.unwrap().name, "bob_m1", "native: {is_native}, dies: {dies}");
+        assert_eq!(realm.sites[0].bridge.take_refused(), []);
+        assert_eq!(realm.task(0, task).unwrap().owner.as_deref(), Some("bob_m1"));
+    }
+}
+
+/// What was claimed after the backup may still hold, and nobody but its holder knows of it.
+#[test]
+fn a_task_that_is_put_again_over_the_state_of_a_backup_is_nobodys_for_the_longest_lease() {
+    let mut realm = Realm::new(2);
+    let (held, free) = (realm.make(0, "held"), realm.make(0, "free"));
+    let old = realm.server.borrow().clone();
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted);
+    realm.edit(1, free, &describe("after the backup"));
+    realm.sync();
+    realm.server.borrow_mut().set_back(&old);
+    realm.sync();
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted, "its holder put it again");
+    for place in 0..2 {
+        let answer = realm.claim(place, free, "ann");
+        assert!(matches!(answer, Answer::NotYet { .. }), "m{place}: {answer:?}");
+        assert_eq!(realm.task(place, free).unwrap().description, "after the backup");
+    }
+    realm.pass(1_900);
+    assert_eq!(realm.claim(0, free, "ann"), Answer::Granted);
 }

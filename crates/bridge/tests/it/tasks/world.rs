@@ -56,6 +56,8 @@ pub(crate) struct World {
     pub(super) backup: Option<Server>,
     pub(super) sets_back: bool,
     crash: u64,
+    /// In a hundred puts, those that the server acknowledges and does not keep.
+    unkept: u64,
     /// 0 once nothing goes wrong any more.
     pub(super) lost: u64,
     pub(crate) granted: usize,
@@ -77,6 +79,7 @@ impl World {
         let mut random = Random::new(seed);
         let (wipes, crash, lost) = (random.happens(40), random.below(4), 1 + random.below(10));
         let sets_back = !wipes && random.happens(40);
+        let unkept = random.below(4);
         let (random, server) = (Rc::new(RefCell::new(random)), Rc::<RefCell<Server>>::default());
         let nodes = (0..3).map(|number| Node {
             name: format!("m{number}").parse().unwrap(),
@@ -98,6 +101,7 @@ impl World {
             backup: None,
             sets_back,
             crash,
+            unkept,
             lost,
             granted: 0,
             changed: 0,
@@ -166,10 +170,11 @@ impl World {
             node.luck.is_full.set(false);
             node.luck.lost.set(0);
             node.luck.crash.set(0);
+            node.luck.unkept.set(0);
             node.luck.rivals.set(0);
             node.off_until = 0;
         }
-        (self.crash, self.lost) = (0, 0);
+        (self.crash, self.unkept, self.lost) = (0, 0, 0);
         for _ in 0..CALM {
             self.pass(2_000);
             for place in 0..self.nodes.len() {
@@ -185,7 +190,7 @@ impl World {
 
     /// The bridge of a machine, started if it can be.
     pub(super) fn bridge(&mut self, place: usize) -> Option<&mut Mirror<Line, Files>> {
-        let (now, crash, lost) = (self.millis(), self.crash, self.lost);
+        let (now, crash, lost, unkept) = (self.millis(), self.crash, self.lost, self.unkept);
         let (random, server) = (Rc::clone(&self.random), Rc::clone(&self.server));
         let node = &mut self.nodes[place];
         if now < node.off_until {
@@ -198,6 +203,7 @@ impl World {
         if node.bridge.is_none() {
             node.luck.crash.set(crash);
             node.luck.lost.set(lost);
+            node.luck.unkept.set(unkept);
             node.luck.rivals.set(if crash + lost > 0 { RIVALS } else { 0 });
             let (me, luck, disk) = (node.name.clone(), Rc::clone(&node.luck), Rc::clone(&node.disk));
             let line = Line::new(me.clone(), Rc::clone(&server), Rc::clone(&random), Rc::clone(&luck));

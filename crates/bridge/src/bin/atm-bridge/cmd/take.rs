@@ -2,6 +2,7 @@
 
 use atm_bridge::engine::Identity;
 use atm_bridge::house::Share;
+use atm_bridge::name::Machine;
 use atm_bridge::nats::doctor::denied_in;
 use atm_bridge::nats::{Bucket, Names, NatsError, Set, Word};
 use atm_bridge::protocol::homes::{Content, Homes, MemberKey, Resident};
@@ -61,6 +62,15 @@ impl<T: Into<Failure>> From<T> for NotTaken {
     fn from(error: T) -> Self {
         Self::Certain(error.into())
     }
+}
+
+/// A machine registered a member so that nobody can go above it.
+fn kept_for_ever(name: &MemberName, holder: &Machine) -> Failure {
+    let why =
+        format!("{holder} registered {name} under the highest epoch there is: no machine can take it over");
+    Failure::new(4, "kept_for_ever", why).hint(format!(
+        "no honest machine does that: `atm bridge trust --remove {holder}` on every machine; then take {name} again"
+    ))
 }
 
 /// Whether the server said that a publication is not allowed.
@@ -129,6 +139,8 @@ impl Take {
         let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
         let entry = residence::entry_of(&member);
+        // Trust may have ended since a bridge ran here.
+        homes.begin(|member, signed| residence::read(signed.as_bytes(), member, me, &key, &trust).is_ok());
         for _ in 0..ATTEMPTS {
             // One that cannot be checked here, since its key was replaced or is not trusted, holds nobody for ever.
             let found = bucket.standing(&entry).await?;
@@ -142,6 +154,9 @@ impl Take {
                     .hint(format!("`atm member add {name} --team {}` makes one", share.local))
                     .into());
             }
+            if let Some(holder) = homes.kept_for_ever_by(&member).filter(|holder| **holder != me.machine) {
+                return Err(kept_for_ever(&name, holder).into());
+            }
             let from = homes.home_of(&member).map(|residence| residence.machine.to_string());
             // On the list first: a home that has nobody of the name on its list has given it up.
             let entry_here = Resident::of(office.machines().take_member(&share.local, &name)?);
@@ -150,6 +165,11 @@ impl Take {
                     let epoch = epoch.max(claimed.saturating_add(1));
                     let said = (epoch, resident, former.as_slice());
                     let value = residence::sign(me, &key, &member, said, Context::now());
+                    // What this machine does not read, no other one does.
+                    if let Err(refusal) = residence::read(&value, &member, me, &key, &trust) {
+                        let why = format!("no machine would read that {name} is at home here: {refusal}");
+                        return Err(Failure::new(4, "refused", why).into());
+                    }
                     match bucket.set(&entry, value.clone(), revision).await {
                         Ok(Set::Done(_)) => {}
                         Ok(Set::Lost) => continue,
