@@ -1,7 +1,7 @@
 //! The least permissions that `init` prints are enough for a bridge, and keep it from speaking for another machine.
 
 use atm_bridge::name::{Machine as MachineName, Realm};
-use atm_bridge::nats::setup::permissions;
+use atm_bridge::nats::setup::{permissions, rights};
 use atm_support::wait_until;
 
 use super::crossing::object_bytes;
@@ -15,7 +15,7 @@ fn user(name: &str, machine: &str) -> String {
 }
 
 /// A server on which each machine may do what is printed for it, with the realm made; and the addresses for its users.
-fn server() -> (Server, impl Fn(&str) -> String) {
+pub(crate) fn server() -> (Server, impl Fn(&str) -> String) {
     server_with(user("laptop", "laptop"))
 }
 
@@ -56,6 +56,36 @@ fn the_printed_permissions_are_enough_for_a_bridge() {
     let doctor = laptop.run(&["doctor", "--machine", "hub", "--nats", &url("laptop"), "--json"]);
     assert_eq!(doctor.status.code(), Some(6), "{}", String::from_utf8_lossy(&doctor.stdout));
     assert!(!laptop.status().to_string().contains("secret"));
+}
+
+/// Each of them was "healthy" whose user could not put tasks, homes or heartbeats, or not take mail.
+#[test]
+fn doctor_names_each_right_that_is_missing() {
+    let (realm, laptop): (Realm, MachineName) = ("home".parse().unwrap(), "laptop".parse().unwrap());
+    let rights = rights(&realm, &laptop).publish;
+    let lacking = |(number, right): (usize, &String)| {
+        let all = user(&format!("u{number}"), "laptop");
+        let rest = all.replace(&format!("\"{right}\"\n"), "\n");
+        assert_ne!(all, rest, "{right}");
+        rest
+    };
+    let (_server, url) = server_with(rights.iter().enumerate().map(lacking).collect::<Vec<_>>().join(",\n"));
+    let machine = Machine::new("laptop", "", &[]);
+    let missed = |(number, right): (usize, &String)| {
+        let nats = url(&format!("u{number}"));
+        let doctor = machine.run(&["doctor", "--machine", "laptop", "--nats", &nats, "--json"]);
+        let said: serde_json::Value = serde_json::from_slice(&doctor.stdout).unwrap();
+        let is_named = said["checks"].as_array().unwrap().iter().any(|check| {
+            check["about"] == "permissions" && check["found"] == format!("not allowed: publish to {right}")
+        });
+        (!is_named || doctor.status.code() != Some(6)).then(|| format!("{right}: {said}"))
+    };
+    // What is denied is not answered, and waited for.
+    let missed: Vec<String> = std::thread::scope(|scope| {
+        let asked: Vec<_> = rights.iter().enumerate().map(|one| scope.spawn(move || missed(one))).collect();
+        asked.into_iter().filter_map(|asked| asked.join().unwrap()).collect()
+    });
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
 /// It stayed on the list, as a member of this machine that another one holds.
