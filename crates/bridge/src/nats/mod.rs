@@ -10,6 +10,7 @@ mod link;
 mod names;
 mod objects;
 pub mod setup;
+mod words;
 
 pub use bucket::{Bucket, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};

@@ -2,7 +2,10 @@
 
 use atm_bridge::name::{Machine as MachineName, Realm};
 use atm_bridge::nats::setup::{permissions, rights};
+use atm_bridge::nats::{Link, Options, connect};
 use atm_support::wait_until;
+use futures_util::TryStreamExt as _;
+use tokio::io::AsyncReadExt as _;
 
 use super::crossing::object_bytes;
 use super::refused::Scene;
@@ -132,4 +135,52 @@ fn a_machine_cannot_fetch_what_is_addressed_to_others() {
     scene.publish(&letter);
     assert!(scene.fetch_as(&url("admin")).is_some());
     assert!(scene.fetch_as(&url("laptop")).is_none());
+}
+
+/// Desk may read, overwrite and delete what any machine has put into the object store.
+#[test]
+fn what_another_machine_does_to_large_letters_costs_time_and_tells_it_nothing() {
+    let (_server, url) = server_with(format!("{},\n{}", user("laptop", "laptop"), user("desk", "desk")));
+    let mut laptop = Machine::new("laptop", &url("laptop"), &["ann"]);
+    let mut hub = Machine::new("hub", &url("hub"), &["bob"]);
+    introduce(&[&laptop, &hub]);
+    // Also where bodies are not sealed.
+    laptop.access = vec!["--no-seal".to_owned()];
+    laptop.start();
+    hub.start();
+    laptop.wait_for_member("bob");
+    hub.kill();
+    let texts = ["one ", "two ", "three "].map(|word| word.repeat(400_000));
+    let ids = texts.each_ref().map(|text| laptop.send("ann", "bob", text).id);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let link = runtime.block_on(async {
+        let (realm, desk): (Realm, MachineName) = ("home".parse().unwrap(), "desk".parse().unwrap());
+        let options = Options { servers: vec![url("desk")], ..Options::default() };
+        let (up, _) = tokio::sync::mpsc::unbounded_channel();
+        let client = connect(&options, &realm, &desk, false, up).await.unwrap();
+        Link::new(client, realm, desk)
+    });
+    wait_until("they are in the store", || {
+        runtime.block_on(async {
+            let stream = link.context().get_stream_no_info("OBJ_atm-home-objects").await.unwrap();
+            let objects = stream.info_with_subjects("$O.atm-home-objects.M.>").await.unwrap();
+            objects.try_collect::<Vec<_>>().await.unwrap().len() == 3
+        })
+    });
+    runtime.block_on(async {
+        let names = link.object_names("").await.unwrap();
+        let store = link.context().get_object_store("atm-home-objects").await.unwrap();
+        for name in &names {
+            let mut bytes = Vec::new();
+            store.get(name).await.unwrap().read_to_end(&mut bytes).await.unwrap();
+            let has = |words: &[u8]| bytes.windows(words.len()).any(|window| window == words);
+            assert!(bytes.len() > 1_000_000 && !has(b"one one") && !has(b"two two") && !has(b"three three"));
+        }
+        link.delete_object(&names[0]).await.unwrap();
+        link.put_object(&names[1], &vec![b'x'; 2_000_000]).await.unwrap();
+    });
+    hub.start();
+    wait_until("all of them are there", || hub.texts("bob").len() == 3);
+    assert_eq!(hub.texts("bob"), texts);
+    wait_until("all are confirmed", || ids.iter().all(|id| laptop.stage(id) == "written"));
 }
