@@ -217,7 +217,21 @@ pub(super) fn compare(scene: &Scene) -> Result<Faults> {
             tasks.push(format!("{subject} was completed, and is {shown:?}"));
         }
     }
-    Ok(Faults { claims: granted_twice(&notes.holds), numbers: given_twice(&notes.made), tasks })
+    let mut numbers = given_twice(&notes.made);
+    numbers.extend(shown_twice(&here));
+    Ok(Faults { claims: granted_twice(&notes.holds), numbers, tasks })
+}
+
+/// Numbers that two tasks have in the end, also those that were made without the server.
+fn shown_twice(listing: &Listing) -> Vec<String> {
+    let mut subjects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (subject, shown) in listing {
+        for one in shown {
+            subjects.entry(&one.id).or_default().push(subject);
+        }
+    }
+    let twice = subjects.into_iter().filter(|(_, subjects)| subjects.len() > 1);
+    twice.map(|(id, subjects)| format!("{id} is shown for {subjects:?}")).collect()
 }
 
 /// Tasks that are not once on every machine, or not the same everywhere.
