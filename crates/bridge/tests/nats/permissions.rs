@@ -178,8 +178,8 @@ fn what_another_machine_does_to_large_letters_costs_time_and_tells_it_nothing() 
             let has = |words: &[u8]| bytes.windows(words.len()).any(|window| window == words);
             assert!(bytes.len() > 100_000 && !has(b"one one") && !has(b"two two") && !has(b"three three"));
         }
-        link.delete_object(&names[0]).await.unwrap();
-        link.put_object(&names[1], &vec![b'x'; 200_000]).await.unwrap();
+        link.put_object(&names[0], &vec![b'x'; 200_000]).await.unwrap();
+        link.delete_object(&names[1]).await.unwrap();
     });
     hub.start();
     wait_until("all of them are there", || hub.texts("bob").len() == 3);

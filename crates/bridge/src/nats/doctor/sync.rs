@@ -38,7 +38,7 @@ fn unknown(monitor: &str, why: &str) -> Check {
     Check::not(Outcome::Fair, ABOUT, format!("the monitor {monitor} tells nothing: {why}"), change)
 }
 
-/// What to say of what the server tells of JetStream.
+/// What to say of what the monitor tells.
 fn judge(answer: &Value) -> Check {
     let config = &answer["config"];
     if config["sync_always"] == true {
@@ -50,7 +50,7 @@ fn judge(answer: &Value) -> Check {
     }
 }
 
-/// Asks what JetStream there is and how it is configured.
+/// What the monitor tells of streams and how they are kept.
 async fn ask(monitor: &str) -> Result<Value, String> {
     let place = monitor.strip_prefix("http://").ok_or("it is no address that begins with http://")?;
     let (place, path) = place.split_once('/').unwrap_or((place, ""));
