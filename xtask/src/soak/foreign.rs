@@ -90,7 +90,7 @@ pub(super) fn burst(storm: &Storm, world: &World, room: &Room, script: Script, t
     Ok(())
 }
 
-fn script_command(interpreter: &str, script: &str) -> Result<Command> {
+pub(super) fn script_command(interpreter: &str, script: &str) -> Result<Command> {
     let mut command = Command::new(interpreter);
     command.arg(repo::root()?.join("crates/support/foreign").join(script));
     Ok(command)

@@ -7,13 +7,13 @@ use async_nats::Client;
 use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::{Context, PublishAckFuture};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::{self, AckKind, kv, stream};
+use async_nats::jetstream::{self, AckKind, stream};
 use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 
 use super::bounds::Part;
 use super::kept::Kept;
-use super::{Bucket, Names, NatsError, doctor, setup};
+use super::{Names, NatsError, doctor, setup};
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
 use crate::protocol::delivery::backoff;
@@ -35,8 +35,8 @@ pub struct Link {
     client: Client,
     context: Context,
     names: Names,
-    realm: Realm,
-    machine: Machine,
+    pub(super) realm: Realm,
+    pub(super) machine: Machine,
     /// How the realm was kept when it was last seen.
     kept: Kept,
 }
@@ -290,32 +290,6 @@ impl Link {
         let (reason, subject) = (header(REASON), header(SUBJECT));
         let Some(envelope) = self.envelope_in(&arrived).await? else { return Ok(None) };
         Ok(Some(DeadLetter { seq: arrived.seq, reason, subject, envelope }))
-    }
-
-    /// Says that this machine is there. `presence` expires, `machines` stays.
-    pub async fn announce(&self, envelope: Vec<u8>, stays: bool) -> Result<(), NatsError> {
-        let failed = NatsError::request("announce this machine");
-        let bucket = if stays { &self.names.machines } else { &self.names.presence };
-        // The subject of a bucket's key, without asking for the bucket first each time.
-        let subject = format!("$KV.{bucket}.{}", self.machine);
-        let stored = self.context.publish(subject, envelope.into()).await.map_err(|why| failed(&why))?;
-        stored.await.map_err(|why| failed(&why))?;
-        Ok(())
-    }
-
-    /// What this machine last announced, if the server still has it.
-    pub async fn last_word(&self, stays: bool) -> Result<Option<Vec<u8>>, NatsError> {
-        let bucket = if stays { &self.names.machines } else { &self.names.presence };
-        let found = Bucket::open(self, bucket).await?.get(self.machine.as_str()).await?;
-        Ok(found.and_then(|found| found.value))
-    }
-
-    /// What machines announce, from the last word of each on.
-    pub async fn listen(&self, stays: bool) -> Result<kv::Watch, NatsError> {
-        let failed = NatsError::request("listen to other machines");
-        let bucket = if stays { &self.names.machines } else { &self.names.presence };
-        let store = self.context.get_key_value(bucket).await.map_err(|why| failed(&why))?;
-        store.watch_with_history(">").await.map_err(|why| failed(&why))
     }
 }
 

@@ -11,6 +11,7 @@ mod names;
 mod objects;
 pub mod places;
 pub mod setup;
+mod words;
 
 pub use bucket::{Bucket, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};

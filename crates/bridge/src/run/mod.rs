@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`worker`] | the engine's thread: one input after the other |
+//! | `ask` | asks another bridge of this name whether it is there |
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `namesake` | whether another bridge has this machine's name |
 //! | `objects` | which letters are in the object store |
@@ -12,6 +13,7 @@
 //! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
 //! | [`status`] | what the bridge says of itself |
 
+mod ask;
 pub mod homes;
 mod intake;
 mod namesake;
@@ -187,6 +189,7 @@ pub async fn run(
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
+        tokio::spawn(ask::listen(shared.clone())),
         tokio::spawn(homes::listen(shared.clone())),
         tokio::spawn(homes::catch_up(shared.clone())),
         tokio::spawn(follow_stream(shared.clone(), up, renew)),

@@ -10,6 +10,10 @@ use crate::name::Machine;
 #[derive(Debug, Default)]
 pub(super) struct Objects(HashMap<Letters, Kept>);
 
+/// How many attempts publish one object. Every machine of the realm may write to the store: what somebody has put in its place would
+/// be published for ever.
+const ATTEMPTS: u32 = 2;
+
 /// A letter, by the machine that it is for and its number.
 type Letters = (Machine, u64);
 
@@ -38,9 +42,13 @@ impl Content {
 }
 
 impl Objects {
-    /// The object that has this content already, for a letter, made with this attempt or a later one.
-    pub(super) fn find(&self, letter: &Letters, content: &Content, since: u32) -> Option<&str> {
-        let is_it = |kept: &&Kept| kept.content.as_ref() == Some(content) && kept.attempt >= since;
+    /// The object that has this content already, for a letter, made with this attempt or a later one; and not long before the attempt
+    /// that is made now.
+    pub(super) fn find(&self, letter: &Letters, content: &Content, since: u32, attempt: u32) -> Option<&str> {
+        let is_it = |kept: &&Kept| {
+            let attempts = kept.attempt..kept.attempt.saturating_add(ATTEMPTS);
+            kept.content.as_ref() == Some(content) && kept.attempt >= since && attempts.contains(&attempt)
+        };
         let kept = self.0.get(letter).filter(is_it)?;
         kept.names.last().map(String::as_str)
     }
@@ -96,13 +104,15 @@ mod tests {
     #[test]
     fn a_letter_has_one_object_until_it_is_confirmed() {
         let (mut objects, letter) = (Objects::default(), ("my-hub".parse().unwrap(), 7));
-        assert_eq!(objects.find(&letter, &content(None), 1), None);
+        assert_eq!(objects.find(&letter, &content(None), 1, 1), None);
         assert!(objects.replace(letter.clone(), content(Some(3)), ("laptop-e-7-my-hub-1", 1)).is_empty());
-        assert_eq!(objects.find(&letter, &content(Some(3)), 1), Some("laptop-e-7-my-hub-1"));
+        assert_eq!(objects.find(&letter, &content(Some(3)), 1, 2), Some("laptop-e-7-my-hub-1"));
+        // Somebody may have put something else there.
+        assert_eq!(objects.find(&letter, &content(Some(3)), 1, 3), None);
         // An answer that names its attempt would not count any more.
-        assert_eq!(objects.find(&letter, &content(Some(3)), 2), None);
+        assert_eq!(objects.find(&letter, &content(Some(3)), 2, 2), None);
         // The one before it is confirmed meanwhile: who lost what it had passed would wait for it for ever.
-        assert_eq!(objects.find(&letter, &content(None), 1), None);
+        assert_eq!(objects.find(&letter, &content(None), 1, 2), None);
         let replaced = objects.replace(letter.clone(), content(None), ("laptop-e-7-my-hub-2", 2));
         assert_eq!(replaced, ["laptop-e-7-my-hub-1"]);
         assert_eq!(objects.confirmed(&letter), ["laptop-e-7-my-hub-2"]);
@@ -114,7 +124,7 @@ mod tests {
         let (mut objects, letter) = (Objects::default(), ("my-hub".parse().unwrap(), 7));
         let names = ["laptop-e-7-my-hub-3", "laptop-e-r-hub-c=20-1", "laptop-e-8-desk-1"];
         objects.recover(names.map(str::to_owned).into(), "laptop-e-");
-        assert_eq!(objects.find(&letter, &content(None), 1), None, "nobody knows what is in it");
+        assert_eq!(objects.find(&letter, &content(None), 1, 4), None, "nobody knows what is in it");
         assert_eq!(objects.confirmed(&letter), ["laptop-e-7-my-hub-3"]);
     }
 }

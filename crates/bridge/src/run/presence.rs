@@ -10,15 +10,16 @@ use atm_wire::Stamp;
 use ed25519_dalek::VerifyingKey;
 use futures_util::StreamExt;
 
-use super::Shared;
+use super::namesake::Whose;
 use super::worker::{Input, Word};
+use super::{Shared, ask};
 use crate::envelope::{Body, codec};
 use crate::files::Files;
 use crate::name::Machine;
 use crate::nats::NatsError;
 
 /// The wait before the server is asked again.
-const BETWEEN: Duration = Duration::from_secs(1);
+pub(super) const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Members of one machine: more than a message of the usual size can name.
 const MOST_MEMBERS: usize = 20_000;
@@ -141,7 +142,7 @@ async fn follow(shared: &Shared, stays: bool) -> Result<(), NatsError> {
         let Some(entry) = entry else { return Ok(()) };
         let entry = entry.map_err(|why| NatsError::request("listen to other machines")(&why))?;
         if entry.operation == Operation::Put {
-            hear(shared, &entry, stays);
+            hear(shared, &entry, stays).await;
         }
         if stays && entry.delta == 0 {
             shared.engine.send(Input::HeardAll);
@@ -149,7 +150,7 @@ async fn follow(shared: &Shared, stays: bool) -> Result<(), NatsError> {
     }
 }
 
-fn hear(shared: &Shared, entry: &Entry, stays: bool) {
+async fn hear(shared: &Shared, entry: &Entry, stays: bool) {
     let me = &shared.plan.me;
     if entry.key == me.machine.as_str() {
         let said_at = || {
@@ -157,8 +158,11 @@ fn hear(shared: &Shared, entry: &Entry, stays: bool) {
             let checked = codec::check(&entry.value, &own, &me.realm, &me.machine);
             checked.ok().map(|checked| checked.header.at)
         };
-        if shared.namesakes().hear(&entry.value, said_at, stays, Instant::now()) {
-            shared.engine.send(Input::Namesake);
+        let whose = shared.namesakes().hear(&entry.value, said_at, stays, Instant::now());
+        match whose {
+            Whose::Ours => {}
+            Whose::Copy => shared.engine.send(Input::Namesake),
+            Whose::Unknown => ask::ask(shared).await,
         }
         return;
     }

@@ -96,6 +96,10 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     }
                     knows_last_word = true;
                 }
+                if shared.namesakes().take_overwritten() {
+                    // Machines that start later would not hear of this one.
+                    told = None;
+                }
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
                 if news && announce(&shared, &me, passed.clone(), teams.clone(), true).await.is_ok() {
@@ -183,7 +187,9 @@ async fn store(
 ) -> Result<String, NatsError> {
     let key = shared.trust.borrow().key_of(&letter.0).map_or([0; 32], |key| key.to_bytes());
     let content = Content::of(envelope, key);
-    let known = content.as_ref().and_then(|content| objects.find(&letter, content, since)).map(str::to_owned);
+    let attempt = envelope.header.attempt;
+    let known = content.as_ref().and_then(|content| objects.find(&letter, content, since, attempt));
+    let known = known.map(str::to_owned);
     if let Some(name) = known
         && shared.link.has_object(&name).await
     {
@@ -191,7 +197,7 @@ async fn store(
     }
     shared.link.put_object(id, bytes).await?;
     if let Some(content) = content {
-        delete(shared, objects.replace(letter, content, (id, envelope.header.attempt)));
+        delete(shared, objects.replace(letter, content, (id, attempt)));
     }
     Ok(id.to_owned())
 }
@@ -240,9 +246,11 @@ fn encode(shared: &Shared, sealer: &mut Sealer, envelope: &Envelope) -> Option<(
     };
     // Without the recipient's key nothing is sent: it could not answer.
     let key = shared.trust.borrow().key_of(to)?;
-    let recipient = shared.plan.seals.then_some(&key);
-    let bytes = codec::encode_by(sealer, envelope, &shared.plan.key, recipient).ok()?;
-    Some((subject, bytes))
+    let mut encode = |recipient| codec::encode_by(sealer, envelope, &shared.plan.key, recipient).ok();
+    let bytes = encode(shared.plan.seals.then_some(&key))?;
+    // Every machine of the realm may read the object store.
+    let is_open = !shared.plan.seals && shared.link.is_large(&bytes);
+    Some((subject, if is_open { encode(Some(&key))? } else { bytes }))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Three servers that keep the stream together: one is killed, comes back, then another.
+//! Three servers that keep the stream together: one is killed, comes back, then another; two are killed; one has lost its disk.
 
 use atm_bridge::nats::{Options, connect};
 use atm_support::wait_until;
@@ -23,9 +23,8 @@ fn leader(servers: &[Server]) -> Option<usize> {
     info.leader.filter(|_| is_whole)?.strip_prefix('s')?.parse().ok()
 }
 
-#[test]
-fn a_cluster_of_three_goes_on_without_one_and_then_without_another() {
-    let mut servers = Server::cluster();
+/// Ann on laptop and bob on hub, with three servers; their bridges run.
+fn pair_at(servers: &[Server; 3]) -> (Machine, Machine) {
     let urls = servers.each_ref().map(Server::url).join(",");
     let mut laptop = Machine::new("laptop", &urls, &["ann"]);
     let mut hub = Machine::new("hub", &urls, &["bob"]);
@@ -35,7 +34,13 @@ fn a_cluster_of_three_goes_on_without_one_and_then_without_another() {
     laptop.start();
     hub.start();
     laptop.wait_for_member("bob");
+    (laptop, hub)
+}
 
+#[test]
+fn a_cluster_of_three_goes_on_without_one_and_then_without_another() {
+    let mut servers = Server::cluster();
+    let (laptop, hub) = pair_at(&servers);
     let texts = numbered(60);
     let (mut ids, mut down) = (Vec::new(), None);
     for part in texts.chunks(20) {
@@ -57,6 +62,40 @@ fn a_cluster_of_three_goes_on_without_one_and_then_without_another() {
         }
         down = leads;
         ids.extend(after.iter().map(|text| laptop.send("ann", "bob", text).id));
+        wait_until("mail goes on", || hub.texts("bob").len() >= ids.len());
+    }
+    settles(&laptop, &hub, &ids);
+}
+
+/// One of three cannot say what is stored: nothing is carried, and nothing is lost.
+#[test]
+fn a_cluster_without_a_majority_costs_time_and_no_mail_also_if_one_comes_back_without_its_disk() {
+    let mut servers = Server::cluster();
+    let (laptop, hub) = pair_at(&servers);
+    let (texts, mut ids) = (numbered(30), Vec::new());
+    for (part, loses_disk) in texts.chunks(15).zip([false, true]) {
+        let mut leads = None;
+        wait_until("all servers have the stream", || {
+            leads = leader(&servers);
+            leads.is_some()
+        });
+        let leads = leads.unwrap_or_default();
+        let (before, after) = part.split_at(5);
+        ids.extend(before.iter().map(|text| laptop.send("ann", "bob", text).id));
+        let down = [leads, (leads + 1) % servers.len()];
+        for server in down {
+            servers[server].kill();
+        }
+        let late: Vec<String> = after.iter().map(|text| laptop.send("ann", "bob", text).id).collect();
+        assert!(late.iter().all(|id| laptop.stage(id) == "accepted"), "nobody stores them");
+        ids.extend(late);
+        for server in down {
+            if loses_disk && server == leads {
+                servers[server].lose_disk();
+            } else {
+                servers[server].start();
+            }
+        }
         wait_until("mail goes on", || hub.texts("bob").len() >= ids.len());
     }
     settles(&laptop, &hub, &ids);

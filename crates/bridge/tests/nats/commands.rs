@@ -8,7 +8,7 @@ use atm_bridge::nats::Names;
 use atm_bridge::nats::bounds::{self, Part};
 use atm_support::wait_until;
 
-use super::server::Server;
+use super::server::{Server, free_port};
 use super::world::{Machine, pair};
 
 #[test]
@@ -28,6 +28,29 @@ fn init_is_idempotent_and_doctor_says_what_is_missing() {
     assert!(second["made"].as_array().unwrap().iter().all(|made| made["new"] == false), "{second}");
     let doctor = machine.json(&[&["doctor"], &nats[..]].concat());
     assert_eq!(doctor["healthy"], true, "{doctor}");
+}
+
+#[test]
+fn doctor_shows_how_often_the_server_syncs_if_its_monitor_is_named() {
+    let port = free_port();
+    let server = Server::start_with(&format!("http: \"127.0.0.1:{port}\""));
+    let machine = Machine::new("laptop", &server.url(), &[]);
+    machine.json(&machine.at_server(&["init"]));
+    let sync = |words: &[&str]| {
+        let doctor = machine.json(&machine.at_server(&[&["doctor"], words].concat()));
+        assert_eq!(doctor["healthy"], true, "{doctor}");
+        let checks = doctor["checks"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["about"] == "sync").unwrap()["found"].to_string()
+    };
+    assert!(sync(&[]).contains("cannot be seen"));
+    let monitor = format!("http://127.0.0.1:{port}");
+    let found = sync(&["--monitor", &monitor]);
+    assert!(found.contains("every 120 s"), "{found}");
+    // The server itself is none, nor is what is no address.
+    for wrong in [server.url(), server.url().replace("nats:", "http:"), "127.0.0.1:1".to_owned()] {
+        let found = sync(&["--monitor", &wrong]);
+        assert!(found.contains("tells nothing"), "{found}");
+    }
 }
 
 /// As earlier versions made it: buckets without bounds, and an object store that refuses what is new when it is full.

@@ -9,6 +9,7 @@ mod commands;
 mod credentials;
 mod crossing;
 mod dead;
+mod gone;
 mod guide;
 mod held;
 mod limits;

@@ -20,7 +20,7 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// A port that nobody has now.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

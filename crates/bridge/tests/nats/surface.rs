@@ -24,7 +24,8 @@ fn fails(machine: &Machine, words: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn every_command_has_help_with_examples_and_exit_codes() {
     let machine = Machine::new("laptop", "nats://127.0.0.1:1", &[]);
-    for command in ["run", "status", "doctor", "init", "key", "trust", "machines", "dead"] {
+    for command in ["run", "status", "doctor", "init", "key", "trust", "machines", "dead", "take", "unshare"]
+    {
         let help = String::from_utf8(machine.run(&[command, "--help"]).stdout).unwrap();
         assert!(help.contains("Examples:\n  atm bridge") && help.contains("Exit codes: "), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");

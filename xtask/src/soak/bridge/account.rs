@@ -36,6 +36,8 @@ pub(super) struct Account(Mutex<Notes>);
 struct Notes {
     sent: Vec<Sent>,
     read: HashSet<String>,
+    /// What clients wrote, by the machine and the name there that it is for.
+    by_clients: HashMap<(usize, String), HashSet<String>>,
     answers: BTreeMap<(&'static str, String), usize>,
     faults: BTreeMap<&'static str, usize>,
     wrong: Vec<String>,
@@ -48,6 +50,11 @@ impl Account {
 
     pub(super) fn sent(&self, sent: Sent) {
         self.notes().sent.push(sent);
+    }
+
+    /// A client wrote this text by its own means, for a name on a machine.
+    pub(super) fn by_client(&self, to: (usize, String), text: &str) {
+        self.notes().by_clients.entry(to).or_default().insert(text.to_owned());
     }
 
     pub(super) fn read<'a>(&self, ids: impl Iterator<Item = &'a str>) {
@@ -73,6 +80,9 @@ impl Account {
         if accepted < letters {
             notes.wrong.push(format!("only {accepted} of {letters} letters were accepted"));
         }
+        if notes.by_clients.is_empty() {
+            notes.wrong.push("no client wrote".to_owned());
+        }
         for fault in faults {
             if !notes.faults.contains_key(fault) {
                 notes.wrong.push(format!("no fault of this kind: {fault}"));
@@ -83,7 +93,12 @@ impl Account {
     pub(super) fn progress(&self) -> String {
         let notes = self.notes();
         let faults: usize = notes.faults.values().sum();
-        format!("{} letters accepted, {} read, {faults} faults", notes.sent.len(), notes.read.len())
+        let by_clients: usize = notes.by_clients.values().map(HashSet::len).sum();
+        format!(
+            "{} letters accepted, {by_clients} of clients, {} read, {faults} faults",
+            notes.sent.len(),
+            notes.read.len()
+        )
     }
 
     /// How many letters' last stage has not come home, or which have yet to follow the one who moves: while that is so, they are
@@ -97,8 +112,35 @@ impl Account {
         let is_open = |sent: &&Sent| {
             !stages.is_home(sent, &notes.read) || sent.to == MOVER && !followed.contains(sent.id.as_str())
         };
-        Ok(notes.sent.iter().filter(is_open).count())
+        let open = notes.sent.iter().filter(is_open).count();
+        if open > 0 {
+            return Ok(open);
+        }
+        let mut missing = 0;
+        for ((machine, name), texts) in &notes.by_clients {
+            let there = there(scene, *machine, name)?;
+            let there: HashSet<&str> = there.iter().map(|(_, text)| text.as_str()).collect();
+            missing += texts.iter().filter(|text| !there.contains(text.as_str())).count();
+        }
+        Ok(missing)
     }
+}
+
+/// The mail of a name on a machine, in its order: ids and texts.
+fn there(scene: &Scene, machine: usize, name: &str) -> Result<Vec<(String, String)>> {
+    let world = &scene.machines[machine].world;
+    let archived = world.must(name, &["-t", TEAM, "--json", "inbox", name, "--archived"])?;
+    let archived: Vec<Value> = serde_json::from_str(&archived.stdout)?;
+    let file = world.entries(name)?;
+    let of =
+        |entry: &Value, id: &str| Some((entry[id].as_str()?.to_owned(), entry["text"].as_str()?.to_owned()));
+    let file: Vec<_> = file.iter().filter_map(|entry| of(entry, "messageId")).collect();
+    let in_file: HashSet<&str> = file.iter().map(|(id, _)| id.as_str()).collect();
+    // What is in the archive and in the file counts as in the file.
+    let mut there: Vec<_> = archived.iter().filter_map(|message| of(message, "id")).collect();
+    there.retain(|(id, _)| !in_file.contains(id.as_str()));
+    there.extend(file);
+    Ok(there)
 }
 
 /// What each machine's ledger says of the letters that were sent from it.
@@ -151,14 +193,15 @@ impl Table {
                 self.stage.push(format!("{} is {} at home{read}", shown(scene, sent), stages.stage(sent)));
             }
         }
-        let none = HashMap::new();
+        let (none, no_texts) = (HashMap::new(), HashSet::new());
         for (machine, name) in mail::everybody(scene) {
             let expected = expected.get(&(machine, name.as_str())).unwrap_or(&none);
-            self.compare_inbox(scene, machine, &name, expected)?;
+            let texts = notes.by_clients.get(&(machine, name.clone())).unwrap_or(&no_texts);
+            self.compare_inbox(scene, (machine, &name), expected, texts)?;
         }
         // Where it was for a while, nothing is left of its mail.
         for machine in (1..scene.machines.len()).filter(|_| scene.storm.moves) {
-            self.compare_inbox(scene, machine, MOVER, &none)?;
+            self.compare_inbox(scene, (machine, MOVER), &none, &no_texts)?;
         }
         self.tasks = tasks::compare(scene)?;
         Ok(())
@@ -167,30 +210,20 @@ impl Table {
     fn compare_inbox(
         &mut self,
         scene: &Scene,
-        machine: usize,
-        name: &str,
+        (machine, name): (usize, &str),
         expected: &HashMap<&str, &Sent>,
+        by_clients: &HashSet<String>,
     ) -> Result<()> {
-        let world = &scene.machines[machine].world;
-        let archived = world.must(name, &["-t", TEAM, "--json", "inbox", name, "--archived"])?;
-        let archived: Vec<Value> = serde_json::from_str(&archived.stdout)?;
-        let file = world.entries(name)?;
-        let in_file: HashSet<&str> = file.iter().filter_map(|entry| entry["messageId"].as_str()).collect();
-        let archived = archived
-            .iter()
-            .filter_map(|message| Some((message["id"].as_str()?, message["text"].as_str()?)))
-            // What is in the archive and in the file counts as in the file.
-            .filter(|(id, _)| !in_file.contains(id));
-        let there = archived.chain(
-            file.iter().filter_map(|entry| Some((entry["messageId"].as_str()?, entry["text"].as_str()?))),
-        );
+        let there = there(scene, machine, name)?;
         let place = format!("{name} on {}", scene.machines[machine].name);
         let mut counts: HashMap<&str, usize> = HashMap::new();
         let mut last: HashMap<&str, u64> = HashMap::new();
-        for (id, text) in there {
+        for (id, text) in &there {
             let Some((from, n)) = numbered(text, &scene.word()) else { continue };
-            *counts.entry(id).or_default() += 1;
-            if !expected.contains_key(id) {
+            // What a client wrote is known by its text.
+            let is_clients = by_clients.contains(text);
+            *counts.entry(if is_clients { text } else { id }).or_default() += 1;
+            if !is_clients && !expected.contains_key(id.as_str()) {
                 self.unknown.push(format!("{text} ({id}) is in the inbox of {place}"));
             }
             let before = last.insert(from, n).unwrap_or_default();
@@ -199,11 +232,13 @@ impl Table {
                     .push(format!("{from}'s number {n} stands behind {before} in the inbox of {place}"));
             }
         }
-        for (id, sent) in expected {
-            match counts.get(id).copied().unwrap_or_default() {
-                0 => self.lost.push(shown(scene, sent)),
+        let letters = expected.iter().map(|(id, sent)| (*id, shown(scene, sent)));
+        let of_clients = by_clients.iter().map(|text| (text.as_str(), format!("{text} for {place}")));
+        for (key, what) in letters.chain(of_clients) {
+            match counts.get(key).copied().unwrap_or_default() {
+                0 => self.lost.push(what),
                 1 => {}
-                count => self.twice.push(format!("{}: {count} times", shown(scene, sent))),
+                count => self.twice.push(format!("{what}: {count} times")),
             }
         }
         Ok(())
@@ -220,6 +255,8 @@ impl Table {
             notes.read.len(),
             settled.as_secs_f64()
         );
+        let by_clients: usize = notes.by_clients.values().map(HashSet::len).sum();
+        println!("soak: {by_clients} letters of clients for members of other machines");
         println!("soak: {}", scene.book.progress());
         for ((kind, code), count) in &notes.answers {
             println!("  {kind:<10} exit {code:<7} {count:>7}");

@@ -3,6 +3,7 @@
 //! what became of it; no task was two members' at once, none is lost, and all machines show the same ones.
 
 mod account;
+mod client;
 mod machine;
 mod mail;
 mod moves;
@@ -119,6 +120,7 @@ pub(super) fn run(storm: &Storm, atm: &Path, folder: &Path, limit: Duration, is_
         others.extend(storm.moves.then(|| scope.spawn(|| moves::wander(scene))));
         for (place, machine) in scene.machines.iter().enumerate() {
             others.push(scope.spawn(move || mail::read(scene, place)));
+            others.push(scope.spawn(move || client::write(scene, place)));
             for name in machine.members {
                 let number = others.len() as u64;
                 let worker = Worker { scene, machine: place, name };

@@ -10,12 +10,15 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
 
-/// Check the server: version, limits, permissions, what `init` makes; and say what to change
+/// Check the server: version, limits, permissions, what `init` makes, how often it syncs to disk; and say what to change
+///
+/// Nothing is stored, taken or deleted: each subject that the bridge has to publish to is tried with what the server refuses.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   atm bridge doctor --nats nats://hub:4222
   atm bridge doctor --nats nats://hub:4222 --json
+  atm bridge doctor --nats nats://hub:4222 --monitor http://hub:8222
 
 Exit codes: 4 the server does not take the credentials; 6 something does not work so; 7 it cannot be reached.")]
 pub(crate) struct Doctor {
@@ -23,6 +26,9 @@ pub(crate) struct Doctor {
     me: Me,
     #[command(flatten)]
     server: Server,
+    /// Where the server's monitor is, which says how often it syncs to disk: http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    monitor: Option<String>,
 }
 
 impl Doctor {
@@ -39,7 +45,7 @@ impl Doctor {
             }
             heard
         };
-        let mut checks = doctor::examine(&link, &realm, &machine, heard).await;
+        let mut checks = doctor::examine(&link, &realm, &machine, self.monitor.as_deref(), heard).await;
         if let Some(path) = context.exposed_settings() {
             let found = format!("{} holds a password, and others can read it", path.display());
             checks.push(Check {

@@ -41,7 +41,7 @@ pub(crate) struct Run {
     /// A team to share, as LOCAL or LOCAL=SHARED; several times for several [default: bridge.teams]
     #[arg(long = "team", short, value_name = "TEAM")]
     teams: Vec<String>,
-    /// Leave bodies readable for the server
+    /// Leave bodies readable for the server and for machines that it lets in, but for large ones
     #[arg(long)]
     no_seal: bool,
     /// End when standard input ends: for the daemon, which keeps the other end open for as long as it lives
@@ -101,6 +101,9 @@ impl Run {
             busy,
             catch_up,
         };
+        if !plan.seals {
+            eprintln!("warning: mail is not sealed: the server, and whoever it lets in, can read it");
+        }
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
         let ended: Result<(), Failure> =
             tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

@@ -25,7 +25,10 @@ use crate::output;
 #[command(after_help = "\
 Examples:
   atm bridge take bob --team alpha
-  atm bridge take bob --team alpha=work --nats nats://hub:4222 --json")]
+  atm bridge take bob --team alpha=work --nats nats://hub:4222 --json
+
+Exit codes: 3 no machine has such a member; 4 every machine has its own (the lead, user), or the server does not take the
+credentials; 5 other machines take it at the same time; 7 the server cannot be reached, or this user may not.")]
 pub(crate) struct Take {
     /// The member
     name: String,

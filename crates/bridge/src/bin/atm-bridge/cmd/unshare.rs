@@ -13,7 +13,9 @@ use crate::output;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  atm bridge unshare alpha")]
+  atm bridge unshare alpha
+
+Exit codes: 5 a bridge runs here.")]
 pub(crate) struct Unshare {
     /// The team, as it is called here
     team: TeamName,
