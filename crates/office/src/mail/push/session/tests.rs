@@ -65,9 +65,13 @@ impl Scene {
 
     /// One pass, and the time until the next.
     fn pass(&mut self) {
-        let Passed::Until(until) = self.pusher.pass().unwrap() else { panic!("the session runs") };
         let now = self.clock.now().as_millis();
-        self.after(until.unwrap_or(now + 1_000).max(now + 1) - now);
+        let until = match self.pusher.pass().unwrap() {
+            Passed::Given => now,
+            Passed::Until(until) => until.unwrap_or(now + 1_000),
+            Passed::Over => panic!("the session runs"),
+        };
+        self.after(until.max(now + 1) - now);
     }
 
     fn after(&self, millis: i64) {
