@@ -90,7 +90,7 @@ impl Team<'_> {
 
     /// Frames that no process looks after: what of them is in the conversation is marked as read, and what is lost is new again.
     /// The client may still have the rest, whichever process gave it.
-    pub(super) fn take_over_frames(
+    pub(crate) fn take_over_frames(
         &self,
         who: &MemberName,
         session: &str,
