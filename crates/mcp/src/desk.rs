@@ -94,7 +94,13 @@ impl Desk {
 
     /// The team that is meant, with its configuration, which is loaded once for each call.
     pub(crate) fn open(&self, named: Option<&str>) -> Result<Team<'_>, Trouble> {
-        Ok(self.office().team(&self.team(named)?)?)
+        let team = self.team(named)?;
+        Ok(self.office().team(&team)?.in_session(self.session_of(&team)))
+    }
+
+    /// The session that this server runs in, where the mail of a team is shared by several.
+    pub(crate) fn session_of(&self, team: &TeamName) -> Option<String> {
+        sessions::is_team(team).then(|| self.session()).flatten()
     }
 
     fn choose(&self, name: Option<&str>) -> Result<TeamName, OfficeError> {

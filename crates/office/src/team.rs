@@ -36,6 +36,8 @@ pub struct Team<'a> {
     folder: TeamFolder,
     config: TeamConfig,
     lead: Option<MemberName>,
+    /// The session that asks, where several share an inbox.
+    session: Option<String>,
     /// What was found to run, once somebody asked.
     pub(crate) around: Surroundings,
     /// What the inboxes looked like at the last look, by name: those that it did not read.
@@ -59,7 +61,7 @@ impl Office {
         let lead = self.lead_of(&name, &config).ok();
         let around = Surroundings::of(&config);
         let (signatures, digests) = (HashMap::new(), OnceLock::new());
-        Team { office: self, name, folder, config, lead, around, signatures, digests }
+        Team { office: self, name, folder, config, lead, session: None, around, signatures, digests }
     }
 
     /// The team of this name, to be looked at: of one that is gone, it is recorded what became of its mail.
@@ -77,6 +79,18 @@ impl<'a> Team<'a> {
         self.office
     }
 
+    /// The same team, for what is asked in a client's session: of mail that several sessions share, it gets what is for it.
+    #[must_use]
+    pub fn in_session(mut self, session: Option<String>) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// The session that asks.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     /// Its name: the folder's.
     pub fn name(&self) -> &TeamName {
         &self.name
@@ -84,7 +98,7 @@ impl<'a> Team<'a> {
 
     /// The same team, as it was loaded, with nothing looked at.
     pub(crate) fn again(&self) -> Self {
-        self.office.team_with(self.name.clone(), self.config.clone())
+        self.office.team_with(self.name.clone(), self.config.clone()).in_session(self.session.clone())
     }
 
     /// Its folder.

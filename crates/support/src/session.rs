@@ -2,7 +2,8 @@
 //!
 //! It does what was measured of 2.1.325: takes frames for its present conversation alone, drops without a word what is none or
 //! too long, 30 from one sender at once and then one each two seconds, at most 50 unread, no equal words within half a
-//! minute; holds or refuses frames where it is told to, and says so to the sender's socket. What it takes while it is idle begins
+//! minute; holds or refuses frames where it is told to, and says so to the sender's socket: of frames that it drops, of the first at
+//! once and of others five seconds after that. What it takes while it is idle begins
 //! a turn; in a turn it comes between two tool calls. The process that has this value is the client: what it starts are the
 //! session's children. With a clock of the test's ([`SessionDouble::by_clock`]), its turns end when the test says that time went on.
 
@@ -28,6 +29,8 @@ const MOST_UNREAD: usize = 50;
 /// In milliseconds.
 const EQUAL_WITHIN: u64 = 30_000;
 const EVERY: u64 = 2_000;
+/// Of frames that are dropped within this time of the first, one receipt tells then.
+const DROPS_TOLD_AFTER: u64 = 5_000;
 /// Frames of the last minute count.
 const COUNTED_FOR: u64 = 60_000;
 
@@ -65,6 +68,12 @@ struct Inner {
     largest_turn: usize,
     turns: usize,
     dropped: Vec<String>,
+    /// While its process is stopped: what was written to it, and who waits.
+    backlog: Option<Vec<(String, UnixStream)>>,
+    /// Why the next frames are dropped, whatever they are.
+    to_drop: Vec<String>,
+    /// Dropped frames that are told of together, and when.
+    untold: Option<(u64, Vec<Value>)>,
     receipts: Vec<Value>,
     sent: HashMap<String, Vec<u64>>,
     words: Vec<(u64, String)>,
@@ -122,6 +131,9 @@ impl SessionDouble {
             largest_turn: 0,
             turns: 0,
             dropped: Vec::new(),
+            backlog: None,
+            to_drop: Vec::new(),
+            untold: None,
             receipts: Vec::new(),
             sent: HashMap::new(),
             words: Vec::new(),
@@ -181,8 +193,36 @@ impl SessionDouble {
             (inner.turn_ends, inner.in_turn) = (None, false);
             inner.register();
         }
+        inner.tell_drops();
         drop(inner);
         pump(&self.inner);
+    }
+
+    /// Its user does not decide on what is held, for five minutes.
+    pub fn expire(&self) {
+        for frame in std::mem::take(&mut self.inner().held) {
+            receipt(&frame, "expired", &json!({}));
+        }
+    }
+
+    /// Its process is stopped: the system keeps what is written to it, and nobody's connection ends.
+    pub fn stop(&self) {
+        self.inner().backlog = Some(Vec::new());
+    }
+
+    /// Its process goes on.
+    pub fn resume(&self) {
+        let mut inner = self.inner();
+        for (text, _stream) in inner.backlog.take().into_iter().flatten() {
+            text.lines().for_each(|line| inner.receive(line));
+        }
+        drop(inner);
+        pump(&self.inner);
+    }
+
+    /// Drops the next frame, whatever it is, for this reason.
+    pub fn drop_next(&self, why: &str) {
+        self.inner().to_drop.push(why.to_owned());
     }
 
     /// Its user decides on what is held.
@@ -200,10 +240,16 @@ impl SessionDouble {
 
     /// `/clear`: another conversation in the same process. What waited in the old one is gone.
     pub fn clear(&self, session: &str) {
+        self.clear_unlisted(session);
+        self.inner().register();
+    }
+
+    /// The same, and its entry in the registry is not written yet: until its next turn, or [`SessionDouble::clear`].
+    pub fn clear_unlisted(&self, session: &str) {
         let mut inner = self.inner();
         session.clone_into(&mut inner.session);
         inner.taken.clear();
-        inner.register();
+        inner.held.clear();
     }
 
     /// Forgets what it has taken and not shown, as a client that loses it.
@@ -251,9 +297,13 @@ fn serve(inner: &Arc<Mutex<Inner>>, mut stream: UnixStream) {
     // A stranger that says nothing must not keep others waiting.
     let _ = stream.set_read_timeout(Some(Duration::from_secs(10)));
     let _ = stream.read_to_string(&mut text);
+    if let Some(backlog) = &mut lock(inner).backlog {
+        return backlog.push((text, stream));
+    }
     for line in text.lines() {
         lock(inner).receive(line);
     }
+    lock(inner).tell_drops();
     pump(inner);
     drop(stream);
 }
@@ -300,6 +350,10 @@ impl Inner {
             return self.drop_silently("too long");
         }
         let (now, text) = ((self.time.now)(), text.to_owned());
+        if !self.to_drop.is_empty() {
+            let why = self.to_drop.remove(0);
+            return self.refuse(&frame, &why);
+        }
         let from = frame["from"].as_str().unwrap_or("unknown").to_owned();
         let times = self.sent.entry(from).or_default();
         times.retain(|at| now.saturating_sub(*at) < COUNTED_FOR);
@@ -332,7 +386,20 @@ impl Inner {
 
     fn refuse(&mut self, frame: &Value, why: &str) {
         self.dropped.push(why.to_owned());
+        if let Some((_, untold)) = &mut self.untold {
+            return untold.push(frame.clone());
+        }
+        self.untold = Some(((self.time.now)() + DROPS_TOLD_AFTER, Vec::new()));
         receipt(frame, "dropped", &json!({ "drop_reason": why, "dropped_msg_ids": [frame["msg_id"]] }));
+    }
+
+    /// Tells of the frames that were dropped after the first, if it is time: of all in one receipt, for the first of them.
+    fn tell_drops(&mut self) {
+        let now = (self.time.now)();
+        let Some((_, frames)) = self.untold.take_if(|(at, _)| now >= *at) else { return };
+        let Some(first) = frames.first() else { return };
+        let ids: Vec<&Value> = frames.iter().map(|frame| &frame["msg_id"]).collect();
+        receipt(first, "dropped", &json!({ "drop_reason": "several", "dropped_msg_ids": ids }));
     }
 
     /// Puts all that waits into the conversation, as an entry of this type each.

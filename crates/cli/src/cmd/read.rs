@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use atm_office::sessions;
+use atm_wire::counted;
 use clap::{Args, ValueEnum};
 
 use super::duration::{duration, span_of as span};
@@ -47,7 +49,9 @@ pub(super) enum Format {
 impl Read {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let (team, who) = recipient::acting(context, |context| Ok((context.team()?, context.reader()?)))?;
-        let team = context.office.team(&team)?;
+        // Of the mail of a folder, the session that asks gets what is for it.
+        let session = sessions::is_team(&team).then(|| recipient::session_here(context)).flatten();
+        let team = context.office.team(&team)?.in_session(session);
         if !self.peek {
             context.out.check_open().map_err(|error| unseen(&error))?;
         }
@@ -75,7 +79,7 @@ impl Read {
                 reading.retain(|_| is_shown.next().unwrap_or(false));
                 out.line(text)?;
             }
-            Format::Text if reading.messages().is_empty() => out.note("no new mail")?,
+            Format::Text if reading.messages().is_empty() => out.note(nothing(reading.on_its_way()))?,
             Format::Text => message::show(out, reading.messages(), Flags::Hidden, Extent::Whole)?,
         }
         // Shown first, marked then: whatever stops us in between, nothing counts as read that nobody saw.
@@ -86,6 +90,14 @@ impl Read {
             }
         }
         Ok(0)
+    }
+}
+
+/// There is no mail to be read, but so much comes into the conversation by itself.
+fn nothing(on_its_way: usize) -> String {
+    match on_its_way {
+        0 => "no new mail".to_owned(),
+        some => format!("no new mail; {} on the way into this conversation", counted(some, "message")),
     }
 }
 

@@ -96,6 +96,74 @@ fn in_a_turn_it_comes_between_two_tool_calls_and_by_no_hook() {
     assert_eq!(scene.double.shown().len(), 1);
 }
 
+/// A frame waited behind the tool in which the agent read its mail, and the model got it twice; a wait for mail kept the frame from
+/// being shown for as long as it went on.
+#[test]
+fn what_is_on_its_way_is_not_read_and_ends_a_wait() {
+    let mut scene = Scene::new();
+    scene.double.begin_turn();
+    let id = scene.send("while you work");
+    wait_until("it is pushed", || scene.evidence(&id).contains("put into frame"));
+    for words in [&["read"][..], &["read", "--peek"], &["read", "--wait", "5m"]] {
+        let said = scene.double.hand_to(&mut scene.world.command(words)).output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert_eq!(said, "no new mail; 1 message on the way into this conversation\n", "{words:?}");
+    }
+    let own = json!({ "team_name": "sessions", "agent_name": "shop" });
+    let note = "1 message on the way into this conversation: nothing to do.";
+    for tool in ["read_inbox", "poll_inbox"] {
+        assert_eq!(scene.server.call(tool, own.clone()), json!({ "result": [] }), "{tool}");
+        assert_eq!(scene.server.notes(tool, own.clone()), [note], "{tool}");
+    }
+    let mut all = own.clone();
+    all["unread_only"] = false.into();
+    assert_eq!(scene.server.call("read_inbox", all), json!({ "result": [] }));
+    assert_eq!(scene.unread(), 1);
+    scene.double.end_tool();
+    wait_until("it is seen", || scene.stage(&id) == "seen");
+    scene.double.end_turn();
+    assert_eq!(scene.double.shown().len(), 1);
+}
+
+/// The client of a team's member looks into its inbox by itself: what is pushed, too, would come twice. And a member's server
+/// hands out its member's mail alone.
+#[test]
+fn a_server_of_a_member_does_not_push() {
+    let world = World::with_team();
+    let folder = world.home().join("shop");
+    fs::create_dir_all(&folder).unwrap();
+    let double = SessionDouble::start(&world.root(), &folder, &sockets(&world), SESSION);
+    let sent = world.json(&["send", "shop@sessions", "for the session"]);
+    let id = sent["id"].as_str().unwrap();
+    for (words, variables) in [
+        (&["mcp", "--as", "bob", "-t", "dev"][..], &[][..]),
+        (&["mcp"], &[("ATM_AS", "bob"), ("ATM_TEAM", "dev")]),
+    ] {
+        let mut command = world.command(words);
+        double.hand_to(&mut command).envs(variables.iter().copied());
+        let mut server = Client::of(&mut command);
+        server.greet();
+        // Longer than a server waits before its first frame.
+        assert_eq!(
+            server.call("poll_inbox", json!({ "timeout_ms": 3_000 })),
+            json!({ "result": [] }),
+            "{words:?}"
+        );
+        let own = fs::read_dir(sockets(&world)).unwrap().count();
+        assert_eq!(own, 1, "it listens to nobody: {words:?}");
+        assert_eq!(server.close(), Some(0));
+    }
+    let evidence = || world.json(&["track", id])["stages"].to_string();
+    assert!(!evidence().contains("frame"), "{}", evidence());
+    assert_eq!(double.shown(), Vec::<String>::new());
+    // The same server without a name pushes.
+    let mut command = world.command(&["mcp"]);
+    let mut server = Client::of(double.hand_to(&mut command));
+    server.greet();
+    wait_until("it is shown", || double.shown().len() == 1);
+    assert_eq!(server.close(), Some(0));
+}
+
 /// 1,000 messages in bursts of 100: each is shown once, in order.
 #[test]
 fn bursts_arrive_whole_in_order_and_once() {

@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::client_process::ClientProcess;
-use crate::scene::{ATM, World};
+use crate::scene::{ATM, World, texts};
 use crate::session::Session;
 
 const FIRST: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
@@ -114,6 +114,33 @@ fn of_two_sessions_in_one_folder_the_sender_names_one() {
     drop(right);
     let said = left.hook("PostToolUse");
     assert!(said.contains("for the right one"), "{said}");
+}
+
+/// Whichever session of a folder ran `atm read` first took the mail that named the other one, which never saw it.
+#[test]
+fn an_agent_reads_what_is_for_its_own_session() {
+    let world = World::new();
+    let mut left = Session::start(&world, FIRST, "shop");
+    let mut right = Session::start(&world, SECOND, "shop");
+    left.registers("left", "busy");
+    right.registers("right", "busy");
+    let sent = world.json(&["send", "right", "for the right one"]);
+    let id = sent["id"].as_str().unwrap();
+    for words in [&["read"][..], &["read", "--peek"], &["read", "-t", "sessions", "--as", "shop"]] {
+        let (code, stdout, stderr) = left.atm(words);
+        assert_eq!((code, stdout.trim()), (0, "no new mail"), "{words:?}: {stderr}");
+    }
+    assert_ne!(world.json(&["track", id])["stage"], "seen");
+    let (_, stdout, _) = right.atm(&["read", "--peek"]);
+    assert!(stdout.contains("for the right one"), "{stdout}");
+    // Who sits at a keyboard and is no session sees all of it.
+    assert_eq!(
+        texts(&world.json(&["read", "--peek", "-t", "sessions", "--as", "shop"])),
+        ["for the right one"]
+    );
+    let (_, stdout, _) = right.atm(&["read"]);
+    assert!(stdout.contains("for the right one"), "{stdout}");
+    assert_eq!(world.json(&["track", id])["stage"], "seen");
 }
 
 /// Once there was a mailbox of the folder's name, and no other team, mail for the folder named no session.

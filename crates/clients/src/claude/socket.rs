@@ -21,6 +21,9 @@ pub const SOCKET_VARIABLE: &str = "CLAUDE_CODE_MESSAGING_SOCKET";
 /// The variable that has the session's id.
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
+/// With `expired`: no time was over, the session takes no frames.
+pub const REFUSED: &str = "refused";
+
 /// A longer text is dropped by the client without a word. It counts characters as JavaScript does; bytes are no fewer.
 pub const LONGEST_TEXT: usize = 1_000_000;
 /// As much as is read of what somebody says to us.
@@ -200,7 +203,7 @@ pub struct Receipt {
     pub frame: String,
     /// What became of it.
     pub status: Status,
-    /// The client's own words for why.
+    /// The client's own words for why; first, [`REFUSED`] where the session takes no frames.
     pub reason: Option<String>,
 }
 
@@ -224,7 +227,8 @@ pub fn receipts_in(line: &str) -> Vec<Receipt> {
     let listed = said.get("dropped_msg_ids").and_then(Value::as_array).into_iter().flatten();
     let mut frames: Vec<String> = listed.filter_map(Value::as_str).map(ToOwned::to_owned).collect();
     frames.extend(word("orig_msg_id").filter(|frame| !frames.contains(frame)));
-    let reason = word("reason").or_else(|| word("status_detail"));
+    let why: Vec<String> = [word("status_detail"), word("reason")].into_iter().flatten().collect();
+    let reason = (!why.is_empty()).then(|| why.join(": "));
     frames
         .into_iter()
         .map(|frame| Receipt { frame, status: status.clone(), reason: reason.clone() })
@@ -270,6 +274,17 @@ impl Mailbag {
     /// Its address, as frames name it.
     pub fn address(&self) -> String {
         format!("uds:{}", self.path.display())
+    }
+
+    /// Waits until somebody says something, at most so long; whether there may be something to hear.
+    pub fn wait(&self, patience: Duration) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+        let Ok(timeout) = Timespec::try_from(patience) else { return false };
+        let listener = PollFd::new(&self.listener, PollFlags::IN);
+        let calls = self.calls.iter().map(|call| PollFd::new(&call.stream, PollFlags::IN));
+        let mut all: Vec<PollFd<'_>> = std::iter::once(listener).chain(calls).collect();
+        poll(&mut all, Some(&timeout)).is_ok_and(|ready| ready > 0)
     }
 
     /// The receipts that came since the last time, from a process that `is_client` knows. Others are not listened to. Nobody is

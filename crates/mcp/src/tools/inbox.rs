@@ -54,18 +54,24 @@ impl Call for ReadInbox {
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.reader(&team, self.agent_name.as_deref())?;
-        let office = desk.office();
+        let session = desk.session_of(&team);
         if self.unread_only && self.mark_as_read {
-            return next_page(desk, Reader { team: &team, who: &who, front: FRONT });
+            let session = session.as_deref();
+            return next_page(desk, Reader { team: &team, who: &who, session, front: FRONT });
         }
         desk.pages().settle();
+        let handle = desk.office().team(&team)?.in_session(session);
         if self.unread_only {
-            let mut reading = office.peek(&team, &who, usize::MAX)?;
+            let mut reading = handle.peek(&who, usize::MAX)?;
             let (messages, notes) = shown(&mut reading, false);
             return Ok(Answer::list(messages).noting(reading.warnings().to_vec()).noting(notes));
         }
-        let reading = self.mark_as_read.then(|| office.begin_read(&team, &who, usize::MAX)).transpose()?;
-        let look = office.inbox(&team, &who, &Filter::default())?;
+        let reading =
+            self.mark_as_read.then(|| handle.begin_read_from(&who, None, usize::MAX)).transpose()?;
+        let mut look = desk.office().inbox(&team, &who, &Filter::default())?;
+        if let Some(reading) = &reading {
+            look.messages.retain(|message| !reading.leaves(&message.id));
+        }
         // The newest, in the order of the inbox.
         let entries: Vec<Value> =
             look.messages.iter().map(|message| entry(message, self.mark_as_read)).collect();
@@ -112,18 +118,23 @@ impl Call for PollInbox {
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.reader(&team, self.agent_name.as_deref())?;
         let deadline = Instant::now() + Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
-        let reader = Reader { team: &team, who: &who, front: FRONT };
+        let session = desk.session_of(&team);
+        let session = session.as_deref();
+        let reader = Reader { team: &team, who: &who, session, front: FRONT };
+        let handle = desk.office().team(&team)?.in_session(session.map(ToOwned::to_owned));
         loop {
             if !desk.pages().has_more(reader) {
                 desk.pages().settle();
                 let left = deadline.saturating_duration_since(Instant::now());
-                if !desk.office().team(&team)?.wait_for_mail_until(&who, left, stop)? {
+                if !handle.wait_for_mail_until(&who, left, stop)? {
                     return Ok(Answer::list(Vec::new()));
                 }
             }
             let answer = next_page(desk, reader)?;
-            // Somebody else may have been faster; then there is more to wait for.
-            if answer.reading.as_ref().is_some_and(|reading| !reading.messages().is_empty()) {
+            // Somebody else may have been faster; then there is more to wait for. What comes into the conversation by itself waits
+            // for the end of this call.
+            let has_come = |reading: &Reading| !reading.messages().is_empty() || reading.on_its_way() > 0;
+            if answer.reading.as_ref().is_some_and(has_come) {
                 return Ok(answer);
             }
         }
@@ -134,7 +145,7 @@ impl Call for PollInbox {
 fn next_page(desk: &Desk, reader: Reader<'_>) -> Result<Answer, Trouble> {
     let mut page = Filling::default();
     let reading = desk.pages().take(desk.office(), reader, |message| page.takes(message, true))?;
-    let notes = wanted(reading.messages()).into_iter().chain(more(reading.left()));
+    let notes = wanted(reading.messages()).into_iter().chain(more(reading.left())).chain(comes(&reading));
     let mut answer = Answer::list(page.entries).noting(reading.warnings().to_vec()).noting(notes);
     answer.reading = Some(reading);
     Ok(answer)
@@ -165,12 +176,18 @@ fn more(left: usize) -> Option<String> {
     (left > 0).then(|| format!("{left} more unread: read_inbox again."))
 }
 
+/// What comes into the conversation by itself, where nothing else is new.
+fn comes(reading: &Reading) -> Option<String> {
+    let count = Some(reading.on_its_way()).filter(|count| *count > 0 && reading.messages().is_empty())?;
+    Some(format!("{} on the way into this conversation: nothing to do.", counted(count, "message")))
+}
+
 /// What of a reading fits into one answer, and what is to be said of it: which mail wants an acknowledgment, and that the
 /// rest of it stays unread.
 pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Vec<String>) {
     let mut page = Filling::default();
     let left = reading.cut(|message| page.takes(message, marked));
-    let notes = wanted(reading.messages()).into_iter().chain(more(left)).collect();
+    let notes = wanted(reading.messages()).into_iter().chain(more(left)).chain(comes(reading)).collect();
     (page.entries, notes)
 }
 

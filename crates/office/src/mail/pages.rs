@@ -17,8 +17,9 @@ use atm_wire::message::Priority;
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
-use crate::mail::read::{Confirmed, Reading, Taking};
+use crate::mail::read::{Confirmed, LeftOut, Reading, Taking};
 use crate::office::Office;
+use crate::sessions::{Portion, Share};
 use crate::view::MessageView;
 
 /// So many messages are kept of one look.
@@ -44,6 +45,7 @@ struct Inner {
 struct Window {
     inbox: Arc<Taking>,
     front: &'static str,
+    left_out: LeftOut,
     /// What the inbox looked like; none if its next change might not show.
     signature: Option<Signature>,
     /// Unread, and not handed out yet.
@@ -71,6 +73,8 @@ pub struct Reader<'a> {
     pub team: &'a TeamName,
     /// Whose inbox.
     pub who: &'a MemberName,
+    /// The session that asks, where several share an inbox.
+    pub session: Option<&'a str>,
     /// What the evidence says that handed it over.
     pub front: &'static str,
 }
@@ -202,7 +206,8 @@ impl Window {
         // One that fits nowhere would keep all others from being read.
         let count = count.max(1).min(self.rest.len());
         let messages: Vec<Message> = self.rest.drain(..count).collect();
-        Reading::of_page(self.inbox.clone(), messages, self.front, Page { pages, left: self.left() })
+        let inbox = (self.inbox.clone(), self.left_out.clone());
+        Reading::of_page(inbox, messages, self.front, Page { pages, left: self.left() })
     }
 
     fn close(self) -> Result<Confirmed, OfficeError> {
@@ -222,6 +227,7 @@ struct Found {
     last: Priority,
     text: usize,
     beyond: usize,
+    left_out: LeftOut,
 }
 
 impl Found {
@@ -250,12 +256,20 @@ impl Found {
 
 impl Office {
     fn open_window(&self, reader: Reader<'_>) -> Result<Window, OfficeError> {
-        let team = self.team(reader.team)?;
+        let team = self.team(reader.team)?.in_session(reader.session.map(ToOwned::to_owned));
         let mailbox = team.known_mailbox(reader.who)?;
         team.look_for(reader.who);
         let turn = Some(mailbox.turn()?);
         let signature = mailbox.signature_once_settled();
-        let (found, warnings) = mailbox.fold(Found::default, Found::add)?;
+        let portion = team.portion_to_take(reader.who, &mailbox)?;
+        let shares = portion.as_ref().map(Portion::shares);
+        let share = |message: &Message| shares.as_ref().map_or(Share::Own, |shares| shares.of(message));
+        let add = |found: &mut Found, message: Message| {
+            if message.read || found.left_out.takes(&message, share(&message)) {
+                found.add(message);
+            }
+        };
+        let (found, warnings) = mailbox.fold(Found::default, add)?;
         let found = found.in_order(mailbox.layout());
         let inbox = Arc::new(Taking {
             office: self.clone(),
@@ -268,6 +282,7 @@ impl Office {
         Ok(Window {
             inbox,
             front: reader.front,
+            left_out: found.left_out,
             signature,
             rest: found.messages,
             beyond: found.beyond,

@@ -1,5 +1,6 @@
 //! Reading one's own mail: it is handed out first and marked as read after that, never the other way round.
 
+use std::collections::HashSet;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use serde::{Serialize, Serializer};
 use crate::error::OfficeError;
 use crate::mail::pages::Page;
 use crate::office::Office;
+use crate::sessions::{Portion, Share};
 use crate::team::Team;
 use crate::trail::effects;
 use crate::trail::look::{READ, UNREAD, in_inbox};
@@ -32,8 +34,28 @@ pub struct Reading {
     flags: Option<Flags>,
     inbox: Arc<Taking>,
     front: &'static str,
+    left_out: LeftOut,
     /// Where it is a page of many.
     page: Option<Page>,
+}
+
+/// Unread mail that a session is not given.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LeftOut {
+    ids: HashSet<String>,
+    on_its_way: usize,
+}
+
+impl LeftOut {
+    /// Whether the reader is given a message; if not, that is noted.
+    pub(crate) fn takes(&mut self, message: &Message, share: Share) -> bool {
+        if share == Share::Own {
+            return true;
+        }
+        self.on_its_way += usize::from(share == Share::OnItsWay);
+        self.ids.insert(message.id.clone());
+        false
+    }
 }
 
 /// An inbox that mail is taken from.
@@ -83,12 +105,12 @@ pub struct Confirmed {
 impl Reading {
     /// A page of many.
     pub(crate) fn of_page(
-        inbox: Arc<Taking>,
+        (inbox, left_out): (Arc<Taking>, LeftOut),
         originals: Vec<Message>,
         front: &'static str,
         page: Page,
     ) -> Self {
-        Self { originals, views: OnceLock::new(), flags: None, inbox, front, page: Some(page) }
+        Self { originals, views: OnceLock::new(), flags: None, inbox, front, left_out, page: Some(page) }
     }
 
     /// The same as [`Reading::messages`] for a writer: each is made when it is written, since together they may be much.
@@ -110,6 +132,16 @@ impl Reading {
     /// How many unread messages there were beside these, where it is a page of many.
     pub fn left(&self) -> usize {
         self.page.as_ref().map_or(0, |page| page.left)
+    }
+
+    /// How many messages come into the conversation of the session that asks, by themselves.
+    pub fn on_its_way(&self) -> usize {
+        self.left_out.on_its_way
+    }
+
+    /// Whether an unread message is not for the session that asks, or comes by itself.
+    pub fn leaves(&self, id: &str) -> bool {
+        self.left_out.ids.contains(id)
     }
 
     /// Handed over by this front, and not by `atm read`: what the evidence will say.
@@ -233,13 +265,18 @@ impl Office {
         who: &MemberName,
         (from, limit): (Option<&MemberName>, usize),
         mailbox: Mailbox,
-        turn: Option<Turn>,
+        (turn, portion): (Option<Turn>, Option<Portion>),
     ) -> Result<Reading, OfficeError> {
         let (listing, flags) = mailbox.list_to_mark()?;
         let wanted = |message: &Message| from.is_none_or(|from| message.from == from.as_str());
         let unread = listing.messages.into_iter().enumerate();
         let mut unread: Vec<(usize, Message)> =
             unread.filter(|(_, message)| !message.read && wanted(message)).collect();
+        let mut left_out = LeftOut::default();
+        if let Some(portion) = portion {
+            let shares = portion.shares();
+            unread.retain(|(_, message)| left_out.takes(message, shares.of(message)));
+        }
         // A log has its queues, which are listed in this order.
         if mailbox.layout() == Layout::Array {
             unread.sort_by_key(|(_, message)| message.priority());
@@ -250,7 +287,8 @@ impl Office {
         let warnings = listing.warnings.iter().map(ToString::to_string).collect();
         let (office, team, who) = (self.clone(), team.clone(), who.clone());
         let inbox = Arc::new(Taking { office, team, who, mailbox, warnings, turn });
-        Ok(Reading { originals, views: OnceLock::new(), flags, inbox, front: "atm read", page: None })
+        let front = "atm read";
+        Ok(Reading { originals, views: OnceLock::new(), flags, inbox, front, left_out, page: None })
     }
 }
 
@@ -269,7 +307,8 @@ impl Team<'_> {
         let mailbox = self.known_mailbox(who)?;
         self.look_for(who);
         let turn = mailbox.turn()?;
-        self.office().hand_out(self.name(), who, (from, limit), mailbox, Some(turn))
+        let portion = self.portion_to_take(who, &mailbox)?;
+        self.office().hand_out(self.name(), who, (from, limit), mailbox, (Some(turn), portion))
     }
 
     /// Marks these messages of `who` as read, which a front has shown; what came meanwhile stays unread.
@@ -289,10 +328,12 @@ impl Team<'_> {
         self.check_here(who, READ_THERE)?;
         let mailbox = self.known_mailbox(who)?;
         self.look_for(who);
-        self.office().hand_out(self.name(), who, (None, limit), mailbox, None)
+        let portion = self.portion(who)?;
+        self.office().hand_out(self.name(), who, (None, limit), mailbox, (None, portion))
     }
 
-    /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling.
+    /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling. A session waits for what
+    /// is for it, also for what comes into its conversation by itself: its client shows that when the call is over.
     pub fn wait_for_mail(&self, who: &MemberName, timeout: Duration) -> Result<bool, OfficeError> {
         self.wait_for_mail_until(who, timeout, &Stop::default())
     }
@@ -309,14 +350,24 @@ impl Team<'_> {
         let folder = mailbox.file().parent().map(ToOwned::to_owned);
         // The watch begins before the first look, so that nothing falls between them.
         let mut watch = self.office().hub.folders_until(folder, stop);
+        if self.session().is_some() {
+            // What its conversation shows by now is not on its way any more.
+            let _turn = mailbox.turn()?;
+            self.portion_to_take(who, &mailbox)?;
+        }
         let mut seen = None;
         loop {
             // Each time: its sender may die while we wait. The watch looks every few seconds.
             self.look_for(who);
             let state = mailbox.signature();
-            if seen.as_ref() != Some(&state) {
-                let (is_waiting, _) =
-                    mailbox.fold(|| false, |any: &mut bool, message| *any |= !message.read)?;
+            // What is another session's may be this one's later, and the inbox looks the same.
+            let portion = self.portion(who)?;
+            if portion.is_some() || seen.as_ref() != Some(&state) {
+                let shares = portion.as_ref().map(Portion::shares);
+                let is_its =
+                    |message: &Message| shares.as_ref().is_none_or(|shares| shares.of(message) != Share::No);
+                let look = |any: &mut bool, message: Message| *any |= !message.read && is_its(&message);
+                let (is_waiting, _) = mailbox.fold(|| false, look)?;
                 if is_waiting {
                     return Ok(true);
                 }

@@ -38,6 +38,8 @@ pub enum WhyKept {
     Read,
     /// It was put before its reader's model, and is marked at the end of the turn.
     Shown,
+    /// It was pushed: its reader's client has it, and may show it at any moment.
+    Pushed,
     /// Its reader's client took it out of the inbox.
     Taken,
     /// It was seen, acknowledged or answered.
@@ -51,6 +53,7 @@ impl fmt::Display for WhyKept {
         f.write_str(match self {
             Self::Read => "it is marked as read",
             Self::Shown => "it was shown to its reader, whose turn is on",
+            Self::Pushed => "it is on its way into its reader's conversation",
             Self::Taken => "its reader's client took it",
             Self::Seen => "its reader has seen it",
             Self::Gone => "it is not in the inbox any more",
@@ -104,8 +107,8 @@ impl Office {
         let mailbox = self.mailbox(&home, &name);
         // A reader that has the message in its hands marks it first.
         let _turn = mailbox.turn()?;
-        if self.is_presented(&mailbox, &message.id)? {
-            return Err(kept(message, WhyKept::Shown));
+        if let Some(why) = self.is_offered(&mailbox, &message.id)? {
+            return Err(kept(message, why));
         }
         let now = self.now().as_millis();
         self.books.with(|ledger| ledger.recalling(&message.inbox, &message.id, now))?;
@@ -133,15 +136,20 @@ impl Office {
         Ok(answer)
     }
 
-    /// Whether a message is before a model and not marked as read yet.
-    fn is_presented(&self, mailbox: &Mailbox, id: &str) -> Result<bool, OfficeError> {
-        let presented = self.presented(mailbox);
-        if presented.is_empty() {
-            return Ok(false);
+    /// Whether a message is before a model, or on its way to one, and not marked as read yet.
+    fn is_offered(&self, mailbox: &Mailbox, id: &str) -> Result<Option<WhyKept>, OfficeError> {
+        let offered = self.offered(mailbox);
+        if offered.is_empty() {
+            return Ok(None);
         }
         let messages = mailbox.list()?.messages;
-        let mut named = messages.iter().filter(|message| message.id == id);
-        Ok(named.any(|message| presented.contains(&atm_store::Receipt::of(message).to_string())))
+        let named = messages.iter().filter(|message| message.id == id);
+        let receipts = named.map(|message| atm_store::Receipt::of(message).to_string());
+        let mut offers = receipts.filter(|receipt| offered.has(receipt));
+        let why = |receipt: String| {
+            if offered.is_pushed(&receipt) { WhyKept::Pushed } else { WhyKept::Shown }
+        };
+        Ok(offers.next().map(why))
     }
 
     /// Whether a message counts as taken back. In doubt it does: nobody offers it again then.

@@ -36,6 +36,11 @@ pub trait ProcessProbe: fmt::Debug + Send + Sync {
     /// waits to be reaped.
     fn started(&self, pid: u64) -> Option<String>;
 
+    /// Whether a process is stopped, and goes on when somebody says so. A probe that cannot tell says that it is not.
+    fn is_stopped(&self, _pid: u64) -> bool {
+        false
+    }
+
     /// Where a process number means something: the machine, and where there are such, the namespace.
     fn pid_space(&self) -> String;
 
@@ -69,6 +74,10 @@ pub struct SystemProbe;
 impl ProcessProbe for SystemProbe {
     fn started(&self, pid: u64) -> Option<String> {
         process::started(pid)
+    }
+
+    fn is_stopped(&self, pid: u64) -> bool {
+        process::is_stopped(pid)
     }
 
     fn pid_space(&self) -> String {

@@ -52,12 +52,23 @@ pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
 /// When a process started, as the system spells it: in the kernel's ticks, else as `ps` says; empty where nothing says.
 /// `None` if it does not run.
 pub(crate) fn started(pid: u64) -> Option<String> {
+    let (state, start) = look(pid)?;
+    (!state.is_empty() && !state.starts_with(['Z', 'X'])).then_some(start)
+}
+
+/// Whether a process was stopped, by its terminal or a debugger.
+pub(crate) fn is_stopped(pid: u64) -> bool {
+    look(pid).is_some_and(|(state, _)| state.starts_with(['T', 't']))
+}
+
+/// What a process does, as the system spells it, and when it started. `None` if there is none of that number.
+fn look(pid: u64) -> Option<(String, String)> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => {
             // The name, in brackets, may hold anything; the fields come behind it.
-            let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-            let ended = fields.first().is_none_or(|state| *state == "Z" || *state == "X");
-            (!ended).then(|| fields.get(19).map(ToString::to_string).unwrap_or_default())
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+            let state = fields.next().unwrap_or_default().to_owned();
+            Some((state, fields.nth(18).unwrap_or_default().to_owned()))
         }
         Err(_) if fs::metadata("/proc/self/stat").is_ok() => None,
         Err(_) => {
@@ -68,7 +79,7 @@ pub(crate) fn started(pid: u64) -> Option<String> {
                 .output();
             let said = said.ok().map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned())?;
             let (state, start) = said.split_once(char::is_whitespace).unwrap_or((&said, ""));
-            (!state.is_empty() && !state.starts_with('Z')).then(|| start.trim().to_owned())
+            Some((state.to_owned(), start.trim().to_owned()))
         }
     }
 }
@@ -110,6 +121,22 @@ mod tests {
         let elsewhere = LeadProcess { pid_space: Some("moon#pid:[1]".into()), ..alive };
         assert_eq!(fate(&elsewhere), Some(Fate::Elsewhere));
         assert_eq!(fate(&LeadProcess::default()), None);
+    }
+
+    #[test]
+    fn one_that_was_stopped_is_told_from_one_that_runs() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = u64::from(child.id());
+        let signal = |name: &str| Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+        assert!(!is_stopped(pid));
+        assert!(signal("-STOP").success());
+        atm_support::wait_until("it is stopped", || is_stopped(pid));
+        assert!(started(pid).is_some(), "it has not ended");
+        assert!(signal("-CONT").success());
+        atm_support::wait_until("it goes on", || !is_stopped(pid));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_stopped(pid));
     }
 
     #[test]

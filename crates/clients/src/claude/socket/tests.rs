@@ -28,7 +28,7 @@ fn a_frame_always_names_its_session_and_never_asks_for_more_than_the_next_place(
 }
 
 #[test]
-fn a_line_is_given_to_the_client_alone_and_its_end_is_waited_for() {
+fn a_line_is_given_to_the_client_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("4242.sock");
     let listener = UnixListener::bind(&path).unwrap();
@@ -52,6 +52,62 @@ fn a_line_is_given_to_the_client_alone_and_its_end_is_waited_for() {
     assert_eq!(client.join().unwrap(), ["", "hello\n"], "a stranger was told nothing");
     let gone = give(&folder.path().join("17.sock"), "x\n", |_| true, PATIENCE);
     assert!(matches!(gone, Err(SocketError::Io { .. })), "{gone:?}");
+}
+
+/// The client looks at who writes when it has read the line: who has ended by then is a stranger to it.
+#[test]
+fn its_end_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("4242.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let client = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        // As long as the client takes, who writes is there.
+        let has_gone = told.recv_timeout(Duration::from_millis(300)).is_ok();
+        drop(stream);
+        (text, has_gone)
+    });
+    give(&path, "hello\n", |_| true, PATIENCE).unwrap();
+    let _ = tell.send(());
+    assert_eq!(client.join().unwrap(), ("hello\n".to_owned(), false));
+}
+
+/// A client that was stopped keeps nobody: the line is its own, and is read when it goes on.
+#[test]
+fn a_client_that_does_not_read_is_not_waited_for_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("4242.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    give(&path, "hello\n", |_| true, Duration::from_millis(50)).unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "hello\n");
+}
+
+/// A hook that has given a frame waits a little for what the client says of it at once.
+#[test]
+fn who_waits_for_words_hears_them_and_does_not_wait_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bag = Mailbag::beside(&folder.path().join("4242.sock"), 7).unwrap();
+    assert!(!bag.wait(Duration::from_millis(10)), "nobody says anything");
+    let path = folder.path().join("atm-7.sock");
+    let client = thread::spawn(move || {
+        let line =
+            r#"{"type":"control","action":"peer_message_status","status":"denied","orig_msg_id":"f1"}"#;
+        UnixStream::connect(path).unwrap().write_all(line.as_bytes()).unwrap();
+    });
+    let until = Instant::now() + PATIENCE;
+    let mut heard = Vec::new();
+    while heard.is_empty() && Instant::now() < until {
+        assert!(bag.wait(PATIENCE), "somebody calls, or says something");
+        heard = bag.receipts(|_| true);
+    }
+    assert_eq!(heard.len(), 1);
+    client.join().unwrap();
 }
 
 #[test]
@@ -79,8 +135,15 @@ fn every_receipt_is_understood_and_nothing_else() {
     );
     let frames: Vec<String> = receipts_in(&many).into_iter().map(|receipt| receipt.frame).collect();
     assert_eq!(frames, ["f1", "f2"]);
-    let refused = receipts_in(&said(r#""status":"expired","status_detail":"refused","orig_msg_id":"f1""#));
-    assert_eq!(refused[0].reason.as_deref(), Some("refused"));
+    for (more, expected) in [
+        (r#""status_detail":"refused""#, Some("refused")),
+        (r#""status_detail":"refused","reason":"by a rule""#, Some("refused: by a rule")),
+        (r#""reason":"by a rule""#, Some("by a rule")),
+        (r#""reason":7"#, None),
+    ] {
+        let refused = receipts_in(&said(&format!(r#""status":"expired",{more},"orig_msg_id":"f1""#)));
+        assert_eq!(refused[0].reason.as_deref(), expected, "{more}");
+    }
     for hostile in ["", "[]", "{", "null", r#"{"type":"user","message":{}}"#, &"[".repeat(200_000)] {
         assert_eq!(receipts_in(hostile), []);
     }

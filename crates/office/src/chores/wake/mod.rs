@@ -36,6 +36,7 @@ pub(super) use way::woken_as;
 pub use way::{Hearer, Way};
 
 use crate::error::OfficeError;
+use crate::mail::hook::unread;
 use crate::office::Office;
 use crate::people::spawn_error::SpawnError;
 use crate::team::Team;
@@ -235,12 +236,12 @@ impl Office {
         }
     }
 
-    /// What is unread and before no model: the hook that ends a turn, and marks what was presented in it, runs beside the
+    /// What is unread, before no model and not on its way to one: the hook that ends a turn, and marks what was presented in it, runs beside the
     /// one that waits.
     fn not_presented(&self, mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
         // Asked first: what is marked in between is not unread.
-        let presented = self.presented(mailbox);
-        let is_new = |message: &Message| !presented.contains(&Receipt::of(message).to_string());
+        let offered = self.offered(mailbox);
+        let is_new = |message: &Message| !offered.has(&Receipt::of(message).to_string());
         Ok(unread(mailbox)?.into_iter().filter(is_new).collect())
     }
 
@@ -274,10 +275,6 @@ impl Office {
             let _ = self.books.with(|ledger| ledger.note(&inbox, &message.id, kind, now, &evidence));
         }
     }
-}
-
-fn unread(mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
-    Ok(mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect())
 }
 
 /// Words for an agent, or a command for a shell. Only names that are plain are named.

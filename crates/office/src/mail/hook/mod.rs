@@ -6,13 +6,14 @@
 //! mail waits that wants something of it is kept going, once for each message; so is one that was shown mail which wants
 //! an acknowledgment, by whichever front, and has not given it.
 
+mod offered;
 mod pushed;
 mod resumed;
 mod unread;
 mod whose;
 mod withheld;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atm_clients::claude::sessions::Activity;
@@ -30,7 +31,7 @@ use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 use unread::Unread;
 
-pub(crate) use pushed::{Process, PushedFrame};
+pub(crate) use pushed::{Heard, Process, PushedFrame, unread};
 pub use whose::{Caller, Whose};
 pub(crate) use withheld::Withheld;
 
@@ -181,6 +182,8 @@ impl Team<'_> {
             Seat::clear(&mailbox, &office.state);
         }
         if moment == Moment::Ends {
+            // Without the ledger, what it showed at its end is offered once more than it need be.
+            let _ = self.close_conversation(who, session);
             note.remove()?;
             return Ok(Hooked::default());
         }
@@ -311,13 +314,6 @@ impl Office {
         let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
         let record = Record::read(&note).ok()??;
         asking(record.asked_at, went_on, self.now()).or(record.rests.then_some(Activity::Idle))
-    }
-
-    /// The receipts of all that is before a model, in any conversation of the mailbox's owner, and not marked as read.
-    pub(crate) fn presented(&self, mailbox: &Mailbox) -> HashSet<String> {
-        let notes = SessionNote::all_of(mailbox, &self.state);
-        let records = notes.iter().filter_map(|text| serde_json::from_str::<Record>(text).ok());
-        records.flat_map(|record| record.presented).collect()
     }
 
     /// Marks as read what was before the model.

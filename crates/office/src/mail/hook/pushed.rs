@@ -1,11 +1,11 @@
 //! Mail that was pushed into the conversation: offered to one channel at a time, so hooks leave it alone while it is on its way.
 
-use atm_clients::claude::socket::Status;
+use atm_clients::claude::socket::{REFUSED, Status};
 use atm_store::{Mailbox, SessionNote};
-use atm_wire::MemberName;
+use atm_wire::{MemberName, Message};
 use serde::{Deserialize, Serialize};
 
-use super::{Record, receipt};
+use super::Record;
 use crate::error::OfficeError;
 use crate::mail::push::{Doing, Moment};
 use crate::office::Office;
@@ -32,11 +32,34 @@ pub(crate) struct PushedFrame {
     /// The client's process, which it was given to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) client: Option<Process>,
-    /// What the client said of it.
+    /// What the client said of it last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) said: Option<Status>,
-    /// Whether the ledger has what it said.
-    pub(crate) is_noted: bool,
+    /// What it said that the ledger does not have yet, in its order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unnoted: Vec<Heard>,
+}
+
+/// A client's word for a frame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    pub(crate) status: Status,
+    /// The client's own reason.
+    pub(crate) why: Option<String>,
+}
+
+impl Heard {
+    /// Whether the session takes no frames at all, by its settings.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.why.as_deref().is_some_and(|why| why.starts_with(REFUSED))
+    }
+}
+
+/// The unread messages of an inbox.
+pub(crate) fn unread(inbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
+    let mut messages = inbox.list()?.messages;
+    messages.retain(|message| !message.read);
+    Ok(messages)
 }
 
 impl Office {
@@ -67,7 +90,7 @@ impl Team<'_> {
 
     /// Frames that no process looks after: what of them is in the conversation is marked as read, and what is lost is new again.
     /// The client may still have the rest, whichever process gave it.
-    pub(super) fn take_over_frames(
+    pub(crate) fn take_over_frames(
         &self,
         who: &MemberName,
         session: &str,
@@ -85,17 +108,37 @@ impl Team<'_> {
         let moment = Moment {
             now: office.now().as_millis(),
             doing: if record.rests { Doing::Nothing } else { Doing::Turn },
+            // A turn that has ended was added to until then.
+            since: transcript.as_ref().map_or(i64::MIN, |transcript| transcript.changed_at),
             asked_at: transcript.as_ref().and_then(Transcript::last_asked),
         };
+        let messages = unread(mailbox)?;
+        self.note_heard(who, record, &messages)?;
         let shown = record.settle(|frame| self.is_shown(frame), |frame| office.has_client(frame), &moment);
         record.pusher = None;
-        if shown.is_empty() {
+        self.mark_shown_in_frames(who, mailbox, &messages, &shown)
+    }
+
+    /// A conversation is over, or another one is in its place: what it shows of its frames is marked as read, and the rest is free.
+    pub(crate) fn close_conversation(&self, who: &MemberName, session: &str) -> Result<(), OfficeError> {
+        let office = self.office();
+        let mailbox = self.mailbox(who);
+        let note = SessionNote::of(&mailbox, session, &office.state);
+        let has_frames = |record: &Record| !record.pushed.is_empty();
+        if !Record::read(&note)?.is_some_and(|record| has_frames(&record)) {
             return Ok(());
         }
-        let mut messages = mailbox.list()?.messages;
-        messages.retain(|message| shown.contains(&receipt(message)));
-        // Warnings are about entries that are not ours to mend here.
-        office.mark_presented(self.name(), (who, session), mailbox, &messages).map(drop)
+        // What it showed at its end, nobody has looked for yet.
+        self.catch_up()?;
+        let _turn = mailbox.turn()?;
+        let Some(mut record) = Record::read(&note)?.filter(has_frames) else { return Ok(()) };
+        let messages = unread(&mailbox)?;
+        self.note_heard(who, &mut record, &messages)?;
+        let moment =
+            Moment { now: office.now().as_millis(), doing: Doing::Nothing, since: i64::MIN, asked_at: None };
+        let shown = record.settle(|frame| self.is_shown(frame), |_| false, &moment);
+        self.mark_shown_in_frames(who, &mailbox, &messages, &shown)?;
+        record.write(&note)
     }
 
     /// Whether a frame is in the conversation: its entry proves all that is in it.

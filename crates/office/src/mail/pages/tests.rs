@@ -46,7 +46,7 @@ impl World {
     }
 
     fn reader(&self) -> Reader<'_> {
-        Reader { team: &self.team, who: &self.bob, front: "a test" }
+        Reader { team: &self.team, who: &self.bob, session: None, front: "a test" }
     }
 
     /// The next two.

@@ -9,6 +9,7 @@
 //! Only the mailboxes of sessions are pushed to. The client of a team's member looks into its inbox itself.
 
 mod channel;
+mod evidence;
 mod fate;
 mod pace;
 mod plan;
@@ -16,6 +17,7 @@ mod pusher;
 mod session;
 mod settle;
 mod text;
+mod watched;
 
 /// Who it was that held a frame, in the evidence: the program that undid a letter has another name.
 pub(crate) const CLIENT: &str = "its client";

@@ -22,17 +22,24 @@ pub struct Pace {
     limits: Limits,
     /// When as many may be sent at once as ever.
     rested_at: i64,
+    /// How often in a row the client could not be given one.
+    failures: u32,
+    /// It is not tried before.
+    shut_until: i64,
 }
+
+/// The pause after a failure is doubled so often: to nine minutes, by the limits of Claude Code.
+const MOST_DOUBLED: u32 = 8;
 
 impl Pace {
     /// Nothing was sent yet.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, rested_at: i64::MIN }
+        Self { limits, rested_at: i64::MIN, failures: 0, shut_until: i64::MIN }
     }
 
     /// The earliest time at which another frame may be sent.
     pub fn next(&self) -> i64 {
-        self.rested_at.saturating_sub((self.limits.burst - 1) * self.limits.every)
+        self.rested_at.saturating_sub((self.limits.burst - 1) * self.limits.every).max(self.shut_until)
     }
 
     /// Whether another may be sent now, with so many that the model has not seen.
@@ -43,6 +50,17 @@ impl Pace {
     /// One is sent now.
     pub fn send(&mut self, now: i64) {
         self.rested_at = self.rested_at.max(now) + self.limits.every;
+    }
+
+    /// One could not be given to the client: nobody listens, or a stranger. Each time in a row the pause is twice as long.
+    pub fn fail(&mut self, now: i64) {
+        self.shut_until = now + (self.limits.every << self.failures.min(MOST_DOUBLED));
+        self.failures += 1;
+    }
+
+    /// One was given.
+    pub fn succeed(&mut self) {
+        self.failures = 0;
     }
 
     /// The client dropped one: it counts otherwise than we do. As if all had been sent at once now.
@@ -85,6 +103,24 @@ mod tests {
     fn no_more_than_the_client_keeps_unread() {
         let pace = Pace::new(Limits::CLAUDE);
         assert!(pace.may_send(0, 49) && !pace.may_send(0, 50) && !pace.may_send(0, 51));
+    }
+
+    #[test]
+    fn who_finds_nobody_tries_less_and_less_often() {
+        let mut pace = Pace::new(Limits::CLAUDE);
+        let mut pauses = Vec::new();
+        let mut now = 1_000;
+        for _ in 0..11 {
+            assert!(pace.may_send(now, 0) && !pace.may_send(now - 1, 0) || pauses.is_empty());
+            pace.fail(now);
+            pauses.push(pace.next() - now);
+            now = pace.next();
+        }
+        assert_eq!(pauses[..3], [2_050, 4_100, 8_200]);
+        assert_eq!(pauses[8..], [524_800; 3]);
+        pace.succeed();
+        pace.fail(now);
+        assert_eq!(pace.next() - now, 2_050);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! One pass of pushing: what is shown is marked, what is lost is free again, and the next frame is given.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use atm_clients::claude::socket::{Receipt, SocketError, Status};
-use atm_ledger::{Evidence, Frame, Handover, Stage};
-use atm_store::{Mailbox, Receipt as MailReceipt, SessionNote, fresh_id};
+use atm_clients::claude::socket::{Receipt, SocketError};
+use atm_ledger::{Evidence, Frame};
+use atm_store::{Mailbox, SessionNote, fresh_id};
 use atm_wire::{MemberName, Message, visible};
 
 use super::channel::{Channels, is_pushable};
@@ -12,13 +13,12 @@ use super::fate::{Doing, Moment};
 use super::pace::{Limits, Pace};
 use super::plan::{Next, Under, Waiting, next};
 use super::text::Words;
+use super::watched::Watched;
 use crate::error::OfficeError;
-use crate::mail::hook::{Process, PushedFrame, Record, receipt};
+use crate::mail::hook::{Process, PushedFrame, Record, receipt, unread};
 use crate::office::Office;
 use crate::sessions;
 use crate::team::Team;
-use crate::trail::effects;
-use crate::trail::look::{READ, UNREAD, in_inbox};
 use crate::trail::transcript::Transcript;
 
 /// A client's session, as it is pushed to. Tests have one of their own.
@@ -26,16 +26,29 @@ pub(crate) trait Client {
     /// Its process.
     fn process(&self) -> Process;
 
-    /// The present conversation, and what it does; nothing if the session is over. Where the client does not say what it
-    /// does, its conversation is asked.
-    fn session(&mut self) -> Option<(String, Option<Doing>)>;
+    /// The session as it is now; nothing if it is over.
+    fn session(&mut self) -> Option<SessionState>;
 
     /// Gives a frame to it.
     fn give(&mut self, frame: &str, session: &str, text: &str) -> Result<(), SocketError>;
 
-    /// What it says of earlier frames.
-    fn receipts(&mut self) -> Vec<Receipt>;
+    /// What it says of earlier frames; for its first word it is waited at most so long.
+    fn receipts(&mut self, patience: Duration) -> Vec<Receipt>;
 }
+
+/// A session as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SessionState {
+    /// The present conversation.
+    pub(crate) session: String,
+    /// What it does. Where the client does not say so, its conversation is asked.
+    pub(crate) doing: Option<Doing>,
+    /// Since when, in milliseconds since the epoch.
+    pub(crate) since: Option<i64>,
+}
+
+/// What a client says of a frame at once, it says within this time.
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// Pushes the mail of one mailbox into one session.
 #[derive(Debug)]
@@ -51,11 +64,14 @@ pub(crate) struct Pusher<C> {
     session: Option<String>,
     /// How long the conversation was when it was last looked at.
     looked_at: u64,
+    watched: Watched,
 }
 
 /// What a pass came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
+    /// A frame was given to the client. There may be more to do at once.
+    Given,
     /// There is something to do at this time, or when something changes.
     Until(Option<i64>),
     /// The session is over.
@@ -75,6 +91,7 @@ impl<C: Client> Pusher<C> {
             pace: Pace::new(Limits::CLAUDE),
             session: None,
             looked_at: 0,
+            watched: Watched::default(),
         }
     }
 
@@ -90,7 +107,7 @@ impl<C: Client> Pusher<C> {
 
     /// Whether another process pushes into this session.
     pub(crate) fn has_another(&mut self) -> Result<bool, OfficeError> {
-        let Some((session, _)) = self.client.session() else { return Ok(false) };
+        let Some(SessionState { session, .. }) = self.client.session() else { return Ok(false) };
         let inbox = self.office.mailbox(&sessions::team_name(), &self.mailbox);
         let record = Record::read(&SessionNote::of(&inbox, &session, &self.office.state))?;
         let pusher = record.and_then(|record| record.pusher).filter(|pusher| *pusher != self.process);
@@ -99,16 +116,11 @@ impl<C: Client> Pusher<C> {
 
     /// One pass.
     pub(crate) fn pass(&mut self) -> Result<Passed, OfficeError> {
-        let Some((session, doing)) = self.client.session() else { return Ok(Passed::Over) };
-        if self.session.as_ref() != Some(&session) {
-            // After `/clear` it is another conversation: what was on its way to the old one is free again.
-            if let Some(before) = self.session.replace(session.clone()) {
-                self.forget(&before)?;
-            }
-            self.looked_at = 0;
-        }
+        let Some(state) = self.client.session() else { return Ok(Passed::Over) };
+        let session = state.session.clone();
         let office = self.office.clone();
         let team = office.team(&sessions::team_name())?;
+        self.follow(&team, &session)?;
         office.complete_for_hook(team.name(), &self.mailbox);
         let transcript = office.registered_session(&session).and_then(|it| office.transcript_of_session(&it));
         let inbox = team.mailbox(&self.mailbox);
@@ -122,11 +134,11 @@ impl<C: Client> Pusher<C> {
         let turn = inbox.turn()?;
         let mut record = Record::read(&note)?.unwrap_or_default();
         // Kept before anything else is done: a client says it once.
-        if record.hear(self.client.receipts()) {
+        if record.hear(self.client.receipts(Duration::ZERO)) {
             record.write(&note)?;
         }
         let before = record.clone();
-        let moment = self.moment(doing, transcript.as_ref(), &record);
+        let moment = self.moment(&state, transcript.as_ref(), &record);
         if moment.doing == Doing::Nothing {
             record.spent = 0;
         }
@@ -199,17 +211,22 @@ impl<C: Client> Pusher<C> {
         if let Err(error) = self.client.give(&id, &session, &text) {
             return self.take_back(&team, &note, &listed, &error);
         }
-        Ok(Passed::Until(Some(moment.now)))
+        self.pace.succeed();
+        Ok(Passed::Given)
     }
 
-    fn moment(&self, doing: Option<Doing>, transcript: Option<&Transcript>, record: &Record) -> Moment {
+    fn moment(&mut self, state: &SessionState, transcript: Option<&Transcript>, record: &Record) -> Moment {
         let now = self.office.now().as_millis();
         let is_quiet = || transcript.is_none_or(|it| now.saturating_sub(it.changed_at) > QUIET_MS);
-        let doing =
-            doing.unwrap_or_else(|| if record.rests || is_quiet() { Doing::Nothing } else { Doing::Turn });
+        let (doing, said) = match state.doing {
+            Some(doing) => (doing, state.since),
+            None if record.rests || is_quiet() => (Doing::Nothing, transcript.map(|it| it.changed_at)),
+            None => (Doing::Turn, None),
+        };
+        let since = self.watched.look(now, doing, said);
         let asked_at =
             (!record.pushed.is_empty()).then(|| transcript.and_then(Transcript::last_asked)).flatten();
-        Moment { now, doing, asked_at }
+        Moment { now, doing, since, asked_at }
     }
 
     /// Marks what is shown, frees what is lost, and records what the client says of the rest. Gives the receipts of what it
@@ -222,78 +239,19 @@ impl<C: Client> Pusher<C> {
         messages: &[Message],
         moment: &Moment,
     ) -> Result<HashSet<String>, OfficeError> {
-        for frame in &mut record.pushed {
-            let Some(said) = frame.said.clone().filter(|_| !frame.is_noted) else { continue };
-            self.note_receipt(team, frame, &said, messages)?;
-            frame.is_noted = true;
-            if matches!(said, Status::Dropped(_)) {
-                self.pace.back_off(moment.now);
-            }
+        if team.note_heard(&self.mailbox, record, messages)? {
+            self.pace.back_off(moment.now);
         }
         let office = &self.office;
         let read = record.settle(|frame| team.is_shown(frame), |frame| office.has_client(frame), moment);
-        let seen: Vec<&Message> =
-            messages.iter().filter(|message| read.contains(&receipt(message))).collect();
-        if !seen.is_empty() {
-            inbox.mark_read(&seen.iter().map(|message| MailReceipt::of(message)).collect())?;
-            let marked = Evidence::certain("marked as read: it is in the conversation");
-            let marked = marked.by(self.mailbox.as_str()).changed(UNREAD, READ).in_file(inbox.file());
-            self.note_stage(team, &seen, (Stage::Taken, marked))?;
-        }
+        team.mark_shown_in_frames(&self.mailbox, inbox, messages, &read)?;
         let unread: HashSet<String> = messages.iter().filter(|message| !message.read).map(receipt).collect();
         record.lost.retain(|letter, _| unread.contains(letter) && !read.contains(letter));
         record.denied.retain(|letter| unread.contains(letter));
         Ok(read)
     }
 
-    /// The client's own receipt, as evidence: on `held` where its user has to act, else beside the frame.
-    fn note_receipt(
-        &self,
-        team: &Team<'_>,
-        frame: &PushedFrame,
-        said: &Status,
-        messages: &[Message],
-    ) -> Result<(), OfficeError> {
-        let what = match said {
-            Status::Held => "the client holds it: its user has to decide (its receipt: held)".to_owned(),
-            Status::Denied => "the client's user did not let it in (its receipt: denied)".to_owned(),
-            Status::Delivered => "the client's user let it in (its receipt: delivered)".to_owned(),
-            Status::Expired => {
-                "nobody decided on it, or the session takes none (the client's receipt: expired)".to_owned()
-            }
-            Status::Dropped(why) => {
-                format!("dropped by the client (its receipt: {})", visible::line(why))
-            }
-        };
-        let evidence = Evidence::certain(what).by(super::CLIENT);
-        if matches!(said, Status::Held | Status::Denied) {
-            let inside: Vec<&Message> =
-                messages.iter().filter(|message| frame.ids.contains(&message.id)).collect();
-            return self.note_stage(team, &inside, (Stage::Held, evidence));
-        }
-        let now = self.office.now().as_millis();
-        let listed =
-            Frame { frame: frame.frame.clone(), session: String::new(), messages: frame.ids.clone() };
-        let key = team.inbox_key(&self.mailbox);
-        Ok(self.office.books.with(|ledger| ledger.push(&key, &listed, &evidence, now))?)
-    }
-
-    fn note_stage(
-        &self,
-        team: &Team<'_>,
-        messages: &[&Message],
-        stage: (Stage, Evidence),
-    ) -> Result<(), OfficeError> {
-        let (key, file) = (team.inbox_key(&self.mailbox), team.mailbox(&self.mailbox).file());
-        let found = in_inbox(&file);
-        let now = self.office.now().as_millis();
-        let handover = Handover { found: &found, stages: &[stage], at: now };
-        let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
-        let new = |place: usize| effects::noticed(messages[place], now);
-        Ok(self.office.books.with(|ledger| ledger.hand_over(&key, &ids, &handover, new))?)
-    }
-
-    /// The client did not get a frame: its letters are free, for the hooks.
+    /// The client did not get a frame: its letters are free, for the hooks, and tried less and less often.
     fn take_back(
         &mut self,
         team: &Team<'_>,
@@ -303,36 +261,51 @@ impl<C: Client> Pusher<C> {
     ) -> Result<Passed, OfficeError> {
         let _turn = team.mailbox(&self.mailbox).turn()?;
         let mut record = Record::read(note)?.unwrap_or_default();
-        record.pushed.retain(|frame| frame.frame != listed.frame);
+        if let Some(place) = record.pushed.iter().position(|frame| frame.frame == listed.frame) {
+            let frame = record.pushed.remove(place);
+            record.lose(frame);
+        }
         record.write(note)?;
         let evidence = Evidence::certain(format!("not given to the client: {error}")).by("atm mcp");
         let (now, key) = (self.office.now().as_millis(), team.inbox_key(&self.mailbox));
         self.office.books.with(|ledger| ledger.push(&key, listed, &evidence, now))?;
-        self.pace.back_off(now);
+        self.pace.fail(now);
         Ok(Passed::Until(Some(self.pace.next())))
     }
 
-    /// Nothing is on its way to a conversation any more.
-    fn forget(&self, session: &str) -> Result<(), OfficeError> {
-        let inbox = self.office.mailbox(&sessions::team_name(), &self.mailbox);
+    /// Hears what the client says at once of what it was given, for a process that is about to end: nobody hears it later.
+    pub(crate) fn listen(&mut self) -> Result<(), OfficeError> {
+        let heard = self.client.receipts(AT_ONCE);
+        let Some(session) = self.session.clone().filter(|_| !heard.is_empty()) else { return Ok(()) };
+        let team = self.office.team(&sessions::team_name())?;
+        let inbox = team.mailbox(&self.mailbox);
+        let note = SessionNote::of(&inbox, &session, &self.office.state);
         let _turn = inbox.turn()?;
-        let note = SessionNote::of(&inbox, session, &self.office.state);
-        if let Some(mut record) = Record::read(&note)?.filter(|record| !record.pushed.is_empty()) {
-            record.pushed.clear();
-            record.write(&note)?;
+        let Some(mut record) = Record::read(&note)? else { return Ok(()) };
+        if !record.hear(heard) {
+            return Ok(());
         }
+        record.write(&note)?;
+        team.note_heard(&self.mailbox, &mut record, &unread(&inbox)?)?;
+        record.write(&note)
+    }
+
+    /// After `/clear` it is another conversation: what the one before it does not show is free again.
+    fn follow(&mut self, team: &Team<'_>, session: &str) -> Result<(), OfficeError> {
+        if self.session.as_deref() == Some(session) {
+            return Ok(());
+        }
+        if let Some(before) = &self.session {
+            team.close_conversation(&self.mailbox, before)?;
+        }
+        self.session = Some(session.to_owned());
+        self.looked_at = 0;
         Ok(())
     }
 }
 
 /// A conversation that nothing was added to for so long is at rest, where its client does not say what it does.
 const QUIET_MS: i64 = 3_000;
-
-fn unread(inbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
-    let mut messages = inbox.list()?.messages;
-    messages.retain(|message| !message.read);
-    Ok(messages)
-}
 
 /// Whom a message is from, and when it was sent, as a frame says it.
 fn heading(message: &Message) -> (String, String) {

@@ -1,7 +1,7 @@
 //! Pushing into a session of Claude Code, for as long as it lives.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atm_clients::AgentClient;
 use atm_clients::claude::sessions::{self, Activity};
@@ -11,7 +11,7 @@ use atm_store::{LockTimes, bounded_log};
 use atm_wire::{MemberName, Stamp};
 
 use super::fate::Doing;
-use super::pusher::{Client, Passed, Pusher};
+use super::pusher::{Client, Passed, Pusher, SessionState};
 use crate::error::OfficeError;
 use crate::mail::hook::Process;
 use crate::office::Office;
@@ -62,7 +62,10 @@ impl Push {
         let office = hurried(office);
         let Some((mut pusher, _)) = self.pusher(&office)? else { return Ok(()) };
         if pusher.client().is_interactive() && !pusher.has_another()? {
-            pusher.pass()?;
+            match pusher.pass()? {
+                Passed::Given => pusher.listen()?,
+                Passed::Until(_) | Passed::Over => {}
+            }
         }
         Ok(())
     }
@@ -76,6 +79,7 @@ impl Push {
         while !stop.is_stopped() {
             let until = match pusher.pass() {
                 Ok(Passed::Over) => return Ok(()),
+                Ok(Passed::Given) => continue,
                 Ok(Passed::Until(until)) => until.unwrap_or(office.now().as_millis() + RESCAN_MS),
                 // The mailbox may be gone: it is made again. The pace goes on as it was, which is the client's to set.
                 Err(error) => {
@@ -168,6 +172,11 @@ impl Claude {
         pid == self.pid || self.office.probe.is_above(self.push.parent, pid)
     }
 
+    /// Whether its process was stopped, as by Ctrl-Z.
+    fn is_stopped(&self) -> bool {
+        self.office.probe.is_stopped(self.pid)
+    }
+
     /// After `/clear` it has another conversation, which is to be known as this folder's.
     fn follow(&mut self, session: &str) {
         if self.known == session {
@@ -201,7 +210,7 @@ impl Client for Claude {
         (self.pid, self.start.clone())
     }
 
-    fn session(&mut self) -> Option<(String, Option<Doing>)> {
+    fn session(&mut self) -> Option<SessionState> {
         let started = self.office.probe.started(self.pid)?;
         if !self.start.is_empty() && !started.is_empty() && started != self.start {
             return None;
@@ -209,14 +218,17 @@ impl Client for Claude {
         let live = sessions::live(self.office.root().path(), |pid| self.office.probe.started(pid));
         let Some(listed) = live.into_iter().find(|session| session.pid == self.pid && !session.id.is_empty())
         else {
-            return Some((self.known.clone(), None));
+            let doing = self.is_stopped().then_some(Doing::Turn);
+            return Some(SessionState { session: self.known.clone(), doing, since: None });
         };
         self.follow(&listed.id);
         let doing = listed.activity.map(|activity| match activity {
+            // It shows what it was given when it goes on.
+            _ if self.is_stopped() => Doing::Turn,
             Activity::Idle => Doing::Nothing,
             Activity::Busy | Activity::Waiting(_) | Activity::Other(_) => Doing::Turn,
         });
-        Some((listed.id, doing))
+        Some(SessionState { session: listed.id, doing, since: listed.since })
     }
 
     fn give(&mut self, frame: &str, session: &str, text: &str) -> Result<(), SocketError> {
@@ -225,9 +237,16 @@ impl Client for Claude {
         socket::give(&self.push.socket, &line, |pid| self.is_client(pid), PATIENCE)
     }
 
-    fn receipts(&mut self) -> Vec<Receipt> {
+    fn receipts(&mut self, patience: Duration) -> Vec<Receipt> {
         let Some(mut bag) = self.bag.take() else { return Vec::new() };
-        let receipts = bag.receipts(|pid| self.is_client(pid));
+        let until = Instant::now() + patience;
+        let receipts = loop {
+            let receipts = bag.receipts(|pid| self.is_client(pid));
+            let left = until.saturating_duration_since(Instant::now());
+            if !receipts.is_empty() || left.is_zero() || !bag.wait(left) {
+                break receipts;
+            }
+        };
         self.bag = Some(bag);
         receipts
     }

@@ -6,20 +6,34 @@ use atm_clients::claude::socket::Receipt;
 
 use super::channel::MOST_LOST;
 use super::fate::{Fate, Moment, fate};
-use crate::mail::hook::{PushedFrame, Record};
+use crate::mail::hook::{Heard, PushedFrame, Record};
+
+/// So many words of a client of one frame are kept until the ledger has them.
+const MOST_HEARD: usize = 8;
 
 impl Record {
     /// Keeps what the client said of frames that are on their way; whether that is anything. It says so once, and may say it to a
     /// process that ends before it could act on it.
     pub(crate) fn hear(&mut self, receipts: Vec<Receipt>) -> bool {
         let mut has_news = false;
-        for said in receipts {
-            for frame in self.pushed.iter_mut().filter(|frame| frame.frame == said.frame) {
-                (frame.said, frame.is_noted) = (Some(said.status.clone()), false);
-                has_news = true;
+        for Receipt { frame, status, reason } in receipts {
+            let Some(pushed) = self.pushed.iter_mut().find(|pushed| pushed.frame == frame) else { continue };
+            has_news = true;
+            let heard = Heard { status: status.clone(), why: reason };
+            // A client that says the same again and again says it once.
+            if pushed.unnoted.len() < MOST_HEARD && pushed.unnoted.last() != Some(&heard) {
+                pushed.unnoted.push(heard);
             }
+            pushed.said = Some(status);
         }
         has_news
+    }
+
+    /// A frame came to nothing: each of its letters is tried once less.
+    pub(crate) fn lose(&mut self, frame: PushedFrame) {
+        for letter in frame.receipts {
+            *self.lost.entry(letter).or_default() += 1;
+        }
     }
 
     /// Takes what is settled out of the frames on their way. Gives the receipts of the letters that the conversation shows.
@@ -40,11 +54,7 @@ impl Record {
             match fate(frame.at, frame.said.as_ref(), lives(&frame), moment) {
                 Fate::Open | Fate::Held => self.pushed.push(frame),
                 Fate::Free => {}
-                Fate::Lost => {
-                    for letter in frame.receipts {
-                        *self.lost.entry(letter).or_default() += 1;
-                    }
-                }
+                Fate::Lost => self.lose(frame),
                 Fate::Refused => {
                     self.lost.extend(frame.receipts.into_iter().map(|letter| (letter, MOST_LOST)));
                 }
@@ -78,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_is_settled_leaves_each_of_its_letters_in_one_place() {
-        let later = Moment { now: 100_000, doing: Doing::Nothing, asked_at: None };
+        let later = Moment { now: 100_000, doing: Doing::Nothing, since: 0, asked_at: None };
         let soon = Moment { now: 2_000, ..later };
         let both = |times: u32| BTreeMap::from([("a".to_owned(), times), ("b".to_owned(), times)]);
         for (said, is_shown, lives, moment, expected) in [
@@ -105,12 +115,19 @@ mod tests {
 
     #[test]
     fn what_a_client_says_is_kept_for_frames_on_their_way_alone() {
-        let said = |frame: &str, status| Receipt { frame: frame.into(), status, reason: None };
+        let said = |frame: &str, status| Receipt { frame: frame.into(), status, reason: Some("so".into()) };
         let mut record = record(None);
         assert!(!record.hear(vec![said("another", Status::Denied)]));
         assert!(record.hear(vec![said("f1", Status::Held), said("f1", Status::Denied)]));
         let kept: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(kept.pushed[0].said, Some(Status::Denied), "by another process, too");
         assert_eq!(kept, record);
+        // All that it said is to be recorded, and not the last alone.
+        let unnoted: Vec<&Status> = record.pushed[0].unnoted.iter().map(|heard| &heard.status).collect();
+        assert_eq!(unnoted, [&Status::Held, &Status::Denied]);
+        assert_eq!(record.pushed[0].unnoted[0].why.as_deref(), Some("so"));
+        assert!(record.hear((0..1_000).map(|_| said("f1", Status::Denied)).collect()));
+        assert!(record.hear((0..1_000).map(|n| said("f1", Status::Dropped(n.to_string()))).collect()));
+        assert_eq!(record.pushed[0].unnoted.len(), MOST_HEARD);
     }
 }

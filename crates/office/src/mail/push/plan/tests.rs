@@ -15,7 +15,7 @@ fn words(id: &str) -> Words<'_> {
 }
 
 fn at(now: i64, doing: Doing) -> Moment {
-    Moment { now, doing, asked_at: None }
+    Moment { now, doing, since: i64::MIN, asked_at: None }
 }
 
 #[test]

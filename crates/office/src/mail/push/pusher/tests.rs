@@ -1,8 +1,12 @@
+mod fates;
+
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use atm_clients::AgentClient;
+use atm_clients::claude::socket::Status;
+use atm_ledger::Stage;
 use atm_store::{Root, State};
 use atm_wire::Stamp;
 use serde_json::json;
@@ -33,6 +37,8 @@ impl Clock for Hand {
 struct Double {
     session: Option<String>,
     doing: Doing,
+    /// Since when, by its client's word.
+    since: Option<i64>,
     given: Vec<(String, String)>,
     receipts: Vec<Receipt>,
     refuses: bool,
@@ -43,6 +49,7 @@ impl Double {
         Self {
             session: Some(SESSION.to_owned()),
             doing: Doing::Nothing,
+            since: None,
             given: Vec::new(),
             receipts: Vec::new(),
             refuses: false,
@@ -56,8 +63,8 @@ impl Client for Double {
         (pid, SystemProbe.started(pid).unwrap())
     }
 
-    fn session(&mut self) -> Option<(String, Option<Doing>)> {
-        Some((self.session.clone()?, Some(self.doing)))
+    fn session(&mut self) -> Option<SessionState> {
+        Some(SessionState { session: self.session.clone()?, doing: Some(self.doing), since: self.since })
     }
 
     fn give(&mut self, frame: &str, session: &str, text: &str) -> Result<(), SocketError> {
@@ -69,7 +76,7 @@ impl Client for Double {
         Ok(())
     }
 
-    fn receipts(&mut self) -> Vec<Receipt> {
+    fn receipts(&mut self, _: Duration) -> Vec<Receipt> {
         std::mem::take(&mut self.receipts)
     }
 }
@@ -112,6 +119,20 @@ impl Scene {
 
     fn after(&self, millis: i64) {
         *self.clock.0.lock().unwrap() += millis;
+    }
+
+    /// Time goes on, and the pusher looks every second.
+    fn looks_for(&mut self, millis: i64) {
+        let end = self.clock.now().as_millis() + millis;
+        while self.clock.now().as_millis() < end {
+            self.after((end - self.clock.now().as_millis()).min(1_000));
+            self.pusher.pass().unwrap();
+        }
+    }
+
+    fn words(&self, id: &str) -> String {
+        let track = self.office.track(None, id).unwrap();
+        track.stages.iter().map(|stage| format!("{:?}", stage.evidence)).collect::<Vec<_>>().join(" ")
     }
 
     /// The conversation shows a frame.
@@ -195,15 +216,12 @@ fn what_a_later_turn_does_not_show_is_offered_again_then_left_to_the_hooks() {
     let id = scene.send("please look");
     scene.pass();
     assert_eq!(scene.hook(HookMoment::Works), Vec::<String>::new(), "it is on its way");
-    scene.after(29_000);
-    scene.pass();
+    scene.looks_for(29_000);
     assert_eq!(scene.given().len(), 1, "too early");
-    scene.after(1_000);
-    scene.pass();
+    scene.looks_for(1_000);
     assert_eq!(scene.given().len(), 2);
     assert!(scene.given()[0].1 != scene.given()[1].1 && scene.given()[1].1.contains("Offered again"));
-    scene.after(31_000);
-    scene.pass();
+    scene.looks_for(31_000);
     assert_eq!(scene.given().len(), 2, "then no more");
     assert_eq!(scene.hook(HookMoment::Works), ["please look"]);
     scene.after(60_000);
@@ -221,10 +239,6 @@ fn the_clients_receipts_are_evidence_and_its_users_word_counts() {
         scene.after(1_000);
         scene.pass();
     };
-    let words = |scene: &Scene, id: &str| {
-        let track = scene.office.track(None, id).unwrap();
-        track.stages.iter().map(|stage| format!("{:?}", stage.evidence)).collect::<Vec<_>>().join(" ")
-    };
     // Held, then let in.
     let mut scene = Scene::new();
     let id = scene.send("one");
@@ -238,9 +252,8 @@ fn the_clients_receipts_are_evidence_and_its_users_word_counts() {
     scene.shows(SESSION, &scene.given()[0].0.clone());
     scene.pass();
     assert_eq!(scene.stage(&id), Stage::Seen);
-    assert!(
-        words(&scene, &id).contains("receipt: held") && words(&scene, &id).contains("receipt: delivered")
-    );
+    let words = scene.words(&id);
+    assert!(words.contains("receipt: held") && words.contains("receipt: delivered"), "{words}");
     // Denied: nobody offers it again to this session.
     let mut scene = Scene::new();
     let id = scene.send("two");
@@ -252,9 +265,14 @@ fn the_clients_receipts_are_evidence_and_its_users_word_counts() {
     assert_eq!(scene.hook(HookMoment::Works), Vec::<String>::new());
     // Expired: another channel may.
     let mut scene = Scene::new();
-    scene.send("three");
+    let id = scene.send("three");
     scene.pass();
     says(&mut scene, Status::Expired);
+    assert!(
+        scene.words(&id).contains("did not decide in time (its receipt: expired)"),
+        "{}",
+        scene.words(&id)
+    );
     assert_eq!(scene.hook(HookMoment::Works), ["three"]);
     // Dropped: again, and slower.
     let mut scene = Scene::new();
@@ -265,7 +283,7 @@ fn the_clients_receipts_are_evidence_and_its_users_word_counts() {
     scene.after(3_000);
     scene.pass();
     assert_eq!(scene.given().len(), 2);
-    assert!(words(&scene, &id).contains("rate-limited"), "{}", words(&scene, &id));
+    assert!(scene.words(&id).contains("rate-limited"), "{}", scene.words(&id));
 }
 
 #[test]

@@ -1,14 +1,17 @@
+mod refusals;
+
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use atm_ledger::Stage;
-use atm_store::{Root, State};
+use atm_store::{Root, SessionNote, State};
 use atm_support::SessionDouble;
 
 use super::*;
 use crate::clock::Clock;
 use crate::mail::send::{Letter, SendOptions};
+use crate::people::probe::{ProcessProbe, SystemProbe};
 use crate::sessions::team_name;
 
 const NOON: i64 = 1_794_768_000_000;
@@ -27,6 +30,8 @@ impl Clock for Hand {
 /// A session with the client's real limits, by the test's clock; this process is its client and its child.
 struct Scene {
     _folder: tempfile::TempDir,
+    shop: PathBuf,
+    push: Push,
     office: Office,
     clock: Hand,
     double: SessionDouble,
@@ -36,22 +41,27 @@ struct Scene {
 
 impl Scene {
     fn new(budget: usize) -> Self {
+        Self::with_probe(budget, SystemProbe)
+    }
+
+    fn with_probe(budget: usize, probe: impl ProcessProbe + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (root, shop) = (folder.path().join("root"), folder.path().join("shop"));
         fs::create_dir_all(&shop).unwrap();
         let clock = Hand(Arc::new(AtomicI64::new(NOON)));
         let office = Office::new(Root::new(root.clone()), State::new(folder.path().join("state")))
-            .with_clock(clock.clone());
+            .with_clock(clock.clone())
+            .with_probe(probe);
         let time = Arc::clone(&clock.0);
         let now = move || u64::try_from(time.load(Ordering::SeqCst)).unwrap();
         let sockets = folder.path().join("s");
         let double = SessionDouble::by_clock(&root, &shop, &sockets, SESSION, now);
         let own = u64::from(std::process::id());
         let socket = sockets.join(format!("{own}.sock"));
-        let push = Push { socket, session: SESSION.into(), cwd: shop, parent: own, budget };
+        let push = Push { socket, session: SESSION.into(), cwd: shop.clone(), parent: own, budget };
         let (pusher, _) = push.pusher(&office).unwrap().unwrap();
         let (mailbox, _) = push.mailbox(&office).unwrap();
-        Self { _folder: folder, office, clock, double, pusher, mailbox }
+        Self { _folder: folder, shop, push, office, clock, double, pusher, mailbox }
     }
 
     fn send(&self, texts: impl IntoIterator<Item = String>) -> Vec<String> {
@@ -65,9 +75,13 @@ impl Scene {
 
     /// One pass, and the time until the next.
     fn pass(&mut self) {
-        let Passed::Until(until) = self.pusher.pass().unwrap() else { panic!("the session runs") };
         let now = self.clock.now().as_millis();
-        self.after(until.unwrap_or(now + 1_000).max(now + 1) - now);
+        let until = match self.pusher.pass().unwrap() {
+            Passed::Given => now,
+            Passed::Until(until) => until.unwrap_or(now + 1_000),
+            Passed::Over => panic!("the session runs"),
+        };
+        self.after(until.max(now + 1) - now);
     }
 
     fn after(&self, millis: i64) {
