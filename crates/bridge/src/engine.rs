@@ -13,6 +13,7 @@ use std::time::Duration;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
+use crate::envelope::codec::LARGEST;
 use crate::envelope::{Body, Envelope, Header, Receipts};
 use crate::local::{Letter, Local, LocalError, Outgoing};
 use crate::name::{Machine, Realm};
@@ -24,8 +25,9 @@ use crate::protocol::{PeerView, Position, StreamView};
 pub use receive::Verdict;
 pub use tally::Tally;
 
-/// Letters that are read from the ledger at a time.
+/// Letters that are read from the ledger at a time, and bytes of letters that are kept of what was read.
 const PAGE: usize = 256;
+const PAGE_BYTES: usize = 4 << 20;
 /// Receipts in a batch.
 const BATCH: usize = 256;
 /// Pages of the log that are read at a time: most events are about no letter of another machine.
@@ -78,6 +80,15 @@ pub struct Post {
     pub ticket: Ticket,
 }
 
+/// How much may be published now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Letters.
+    pub letters: usize,
+    /// Bytes of letters. One that is larger goes where nothing else has taken of them.
+    pub bytes: usize,
+}
+
 /// Which post the server's answer is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ticket {
@@ -89,6 +100,8 @@ pub enum Ticket {
         attempt: u32,
         /// The attempt that an answer to this one has to name at least, to count.
         since: u32,
+        /// Its bytes.
+        size: usize,
     },
     /// A batch of receipts.
     Receipts {
@@ -101,6 +114,16 @@ pub enum Ticket {
     },
     /// An answer. If it is lost, what it answers comes again.
     Answer,
+}
+
+impl Ticket {
+    /// The bytes of the letter, if it is one.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Letter { size, .. } => *size,
+            Self::Receipts { .. } | Self::Answer => 0,
+        }
+    }
 }
 
 /// The bridge of one machine.
@@ -229,6 +252,8 @@ impl<L: Local> Engine<L> {
     /// Another machine said which epoch its log has.
     pub fn heard_epoch(&mut self, machine: &Machine, epoch: &str) {
         self.intake.set_epoch(machine, epoch);
+        // What another log of that machine had accepted, this one may not have.
+        self.outbox.note_epoch(machine, epoch);
     }
 
     /// Another machine said which teams it shares: what it had passed over of one is told again.
@@ -243,8 +268,8 @@ impl<L: Local> Engine<L> {
         &self.peers
     }
 
-    /// What has to be published now: at most `most` letters, and receipts.
-    pub fn poll(&mut self, now: Stamp, most: usize) -> Result<Vec<Post>, LocalError> {
+    /// What has to be published now: letters, as many as there is room for, and receipts.
+    pub fn poll(&mut self, now: Stamp, room: Room) -> Result<Vec<Post>, LocalError> {
         let epoch = self.local.epoch()?;
         if epoch != self.me.epoch {
             self.begin_epoch(epoch);
@@ -254,7 +279,9 @@ impl<L: Local> Engine<L> {
         let mut posts = Vec::new();
         let local = &mut self.local;
         self.outbox.release(|lane| local.whereabouts(&lane.machine, &lane.team, &lane.to));
+        let most = if room.bytes == 0 { 0 } else { room.letters };
         let due = self.outbox.due(now, &stream, &self.peers, &self.trusted, most);
+        let mut bytes = 0;
         for (place, &n) in due.iter().enumerate() {
             if !fresh.contains_key(&n) {
                 // What is due next stands behind it, as a rule: one look at the ledger for many.
@@ -269,6 +296,11 @@ impl<L: Local> Engine<L> {
                 self.outbox.remove(n);
                 continue;
             };
+            bytes += letter.letter.len();
+            if bytes > room.bytes && bytes > letter.letter.len() {
+                // It goes when the server has answered for what goes now, and so do those behind it.
+                break;
+            }
             self.outbox.add(&letter);
             posts.extend(self.post_letter(letter, now));
         }
@@ -294,20 +326,20 @@ impl<L: Local> Engine<L> {
             return Ok(fresh);
         }
         let mut after = if lists_all { 0 } else { self.read_upto };
-        let mut kept = BTreeSet::new();
+        let (mut kept, mut bytes) = (BTreeSet::new(), 0);
         loop {
             let page = self.local.outgoing(after, PAGE)?;
-            let is_last = page.len() < PAGE;
+            if page.is_empty() {
+                break;
+            }
             for letter in page {
                 after = letter.n.max(after);
                 kept.insert(letter.n);
                 self.outbox.add(&letter);
-                if fresh.len() < PAGE {
+                bytes += letter.letter.len();
+                if fresh.len() < PAGE && bytes <= PAGE_BYTES {
                     fresh.insert(letter.n, letter);
                 }
-            }
-            if is_last {
-                break;
             }
         }
         if lists_all {
@@ -324,6 +356,7 @@ impl<L: Local> Engine<L> {
         let due = self.outbox.begin(letter.n, known, now)?;
         self.tally.published += 1;
         self.tally.published_again += u64::from(due.attempt > 1);
+        let size = letter.letter.len();
         let body = Body::Letter(Letter {
             id: letter.id,
             team: letter.team,
@@ -334,7 +367,7 @@ impl<L: Local> Engine<L> {
             home: letter.home,
             letter: letter.letter,
         });
-        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt, since: due.since };
+        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt, since: due.since, size };
         Some(Post { envelope: self.envelope(letter.machine, due.n, due.attempt, body, now), ticket })
     }
 
@@ -362,7 +395,7 @@ impl<L: Local> Engine<L> {
                 has_more |= pages == 0;
             }
             let Some((batch, attempt)) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
-            let upto = batch.upto.clone();
+            let upto = batch.name.clone();
             let body = Body::Receipts(Receipts { upto: upto.clone(), receipts: batch.receipts.clone() });
             let ticket = Ticket::Receipts { to: machine.clone(), upto, attempt };
             posts.push(Post { envelope: self.envelope(machine, 0, attempt, body, now), ticket });
@@ -382,6 +415,22 @@ impl<L: Local> Engine<L> {
                 }
             }
             Ticket::Answer => {}
+        }
+    }
+
+    /// A letter makes an envelope of so many bytes, which no machine reads: it has failed, and the next one may pass.
+    pub fn give_up(&mut self, ticket: &Ticket, bytes: usize, now: Stamp) {
+        let Ticket::Letter { n, .. } = ticket else { return self.published(ticket, None, now) };
+        let why = format!(
+            "it makes an envelope of {} MiB, and machines read no larger ones than {} MiB: send it in parts, or as a file \
+             that its recipient can reach, and where that is",
+            bytes.div_ceil(1 << 20),
+            LARGEST >> 20
+        );
+        match self.local.give_up(*n, &why) {
+            Ok(()) => self.outbox.remove(*n),
+            // It is tried again after a while.
+            Err(_) => self.published(ticket, None, now),
         }
     }
 

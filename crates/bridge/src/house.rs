@@ -1,6 +1,7 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
 mod catching_up;
+mod collector;
 mod following;
 mod handover;
 mod letters;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use atm_office::machines::{Quiet, Refusal};
+use atm_office::machines::Refusal;
 use atm_office::office::USER;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
@@ -23,6 +24,8 @@ use crate::envelope::{SharedMember, SharedTeam};
 use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
 use catching_up::CatchUps;
+pub use collector::Collector;
+use collector::{Moves, hurried};
 use following::Following;
 use handover::Handovers;
 
@@ -95,7 +98,7 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
-    quiet: HashMap<TeamName, Quiet>,
+    moves_lock: Moves,
     handovers: Handovers,
     catch_ups: CatchUps,
     /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
@@ -119,6 +122,7 @@ pub struct House {
 impl House {
     /// Over this office, on a machine of this name.
     pub fn new(office: Office, shares: Vec<Share>, me: Machine) -> Result<Self, OfficeError> {
+        let office = hurried(office);
         let origin = office.machines().identity()?.origin;
         let mut following = Following::default();
         // What came before this process started may still be on its way to be read.
@@ -135,7 +139,7 @@ impl House {
             as_lead: HashSet::new(),
             leads: HashMap::new(),
             following,
-            quiet: HashMap::new(),
+            moves_lock: Moves::default(),
             handovers: Handovers::default(),
             catch_ups: CatchUps::default(),
             stuck: HashSet::new(),
@@ -171,22 +175,6 @@ impl House {
     /// Whether the system tells of changes in the files of this machine.
     pub fn has_events(&self) -> bool {
         has_events(self.office.root().path()) && has_events(self.office.state().path())
-    }
-
-    /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
-    pub fn collect(&mut self) -> Result<usize, OfficeError> {
-        let (mut count, mut failed) = (0, None);
-        for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
-            let quiet = self.quiet.entry(share.local.clone()).or_default();
-            match self.office.machines().collect_changed(&share.local, quiet) {
-                Ok(collected) => count += collected,
-                // One team's trouble is not another one's.
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
-            }
-        }
-        failed.map_or(Ok(count), Err)
     }
 
     /// Looks at teams with mail from other machines: what clients did with it becomes receipts without anybody's command.

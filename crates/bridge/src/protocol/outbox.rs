@@ -16,6 +16,10 @@ use crate::name::Machine;
 /// How often everything that is stored is looked through.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// A letter that its recipient's machine has accepted is published again after so long: nothing of it is under way meanwhile, and
+/// that machine may have lost its log.
+const ACCEPTED_FOR: Duration = Duration::from_secs(3_600);
+
 /// Mail from this machine to one member: what is kept in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lane {
@@ -80,6 +84,15 @@ fn patience(asked: u32) -> Duration {
     Duration::from_secs((30_u64 << asked.min(7)).min(MOST))
 }
 
+/// A letter that its recipient's machine has in its log, but not in its inbox yet.
+#[derive(Debug)]
+struct Accepted {
+    /// The epoch of that log.
+    epoch: String,
+    /// When it is published again all the same.
+    until: Stamp,
+}
+
 /// All unconfirmed letters of this machine.
 #[derive(Debug, Default)]
 pub struct Outbox {
@@ -90,6 +103,8 @@ pub struct Outbox {
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
     holds: HashMap<Lane, Hold>,
+    /// What waits here only to hear that it is written.
+    accepted: BTreeMap<u64, Accepted>,
     next_look: Option<Stamp>,
 }
 
@@ -212,6 +227,7 @@ impl Outbox {
             self.ids.remove(&item.id);
         }
         self.unsent.remove(&n);
+        self.accepted.remove(&n);
         if let Some(lane) = self.lanes.get_mut(&item.lane) {
             lane.remove(&n);
             if lane.is_empty() {
@@ -230,6 +246,30 @@ impl Outbox {
         self.holds.remove(&item.lane);
         self.remove(n);
         Some(n)
+    }
+
+    /// `from` has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those behind it
+    /// do not follow it, since that log has their order.
+    pub fn accepted(&mut self, (from, epoch): (&Machine, &str), id: &str, now: Stamp) {
+        let Some(&n) = self.ids.get(id) else { return };
+        let Some(item) = self.items.get(&n).filter(|item| &item.lane.machine == from) else { return };
+        self.holds.remove(&item.lane);
+        let until = now.saturating_add(ACCEPTED_FOR);
+        self.accepted.insert(n, Accepted { epoch: epoch.to_owned(), until });
+    }
+
+    /// The log of a machine has this epoch: what one of another epoch had accepted is published again.
+    pub fn note_epoch(&mut self, machine: &Machine, epoch: &str) {
+        let items = &mut self.items;
+        let unsent = &mut self.unsent;
+        self.accepted.retain(|n, accepted| {
+            let Some(item) = items.get_mut(n) else { return false };
+            let is_lost = &item.lane.machine == machine && accepted.epoch != epoch;
+            if is_lost && item.delivery.again() {
+                unsent.insert(*n);
+            }
+            !is_lost
+        });
     }
 
     /// `from` can never take a letter in. What a machine says that it is not addressed to changes nothing.
@@ -264,6 +304,7 @@ impl Outbox {
                     Some(is_asked) => *is_asked && !item.delivery.is_under_way(),
                     None => item.delivery.is_due(now, stream, peers.get(machine)),
                 };
+                let is_due = is_due && self.accepted.get(&n).is_none_or(|accepted| now >= accepted.until);
                 (is_due && trusted.contains(machine)).then_some(n)
             });
             let due: Vec<u64> = due.take(most).collect();
@@ -285,6 +326,7 @@ impl Outbox {
     pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
+        self.accepted.remove(&n);
         if let Some(hold) = self.holds.get_mut(&item.lane) {
             hold.asked = hold.asked.saturating_add(1);
             hold.until = now.saturating_add(patience(hold.asked));
@@ -293,7 +335,9 @@ impl Outbox {
         if item.since == 0 || item.known != known {
             (item.known, item.since) = (known, attempt);
         }
-        let after = self.lanes.get(&item.lane).and_then(|lane| lane.range(..n).next_back().copied());
+        let unconfirmed = |n: &&u64| !self.accepted.contains_key(n);
+        let lane = self.lanes.get(&item.lane);
+        let after = lane.and_then(|lane| lane.range(..n).rev().find(unconfirmed).copied());
         Some(Due { n, after, attempt, since: item.since })
     }
 

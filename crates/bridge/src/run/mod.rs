@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`worker`] | the engine's thread: one input after the other |
+//! | [`collecting`] | what clients write for other machines, on the thread that hears of changed files |
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `namesake` | whether another bridge has this machine's name |
 //! | `objects` | which letters are in the object store |
@@ -12,6 +13,7 @@
 //! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
 //! | [`status`] | what the bridge says of itself |
 
+pub mod collecting;
 pub mod homes;
 mod intake;
 mod namesake;

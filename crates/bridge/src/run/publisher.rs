@@ -143,6 +143,11 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, po
         shared.engine.send(Input::Published(ticket, None));
         return None;
     };
+    if bytes.len() > codec::LARGEST {
+        // Nobody would read it, and all behind it would wait for it for ever.
+        shared.engine.send(Input::TooLarge(ticket, bytes.len()));
+        return None;
+    }
     let id = message_id(&envelope, &ticket);
     let object = match (&ticket, &id, &envelope.header.to) {
         (Ticket::Letter { n, since, .. }, Some(id), Some(to)) if shared.link.is_large(&bytes) => {
@@ -261,7 +266,7 @@ mod tests {
                 at: now(),
             };
             let envelope = Envelope { header, body: Body::Letter(Letter::sample()) };
-            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1 })
+            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1, size: 2 })
         };
         assert_eq!(id_to("hub"), id_to("hub"));
         assert_ne!(id_to("hub"), id_to("desk"));
