@@ -11,6 +11,7 @@
 //! | `presence` | heartbeats, announcements, what other machines say |
 //! | `homes` | the bucket of members' homes |
 //! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
+//! | `uploads` | large letters, one at a time, while everything else goes on |
 //! | [`status`] | what the bridge says of itself |
 
 pub mod collecting;
@@ -22,6 +23,7 @@ mod presence;
 mod publisher;
 pub mod status;
 mod tasks;
+mod uploads;
 pub mod worker;
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
