@@ -4,6 +4,7 @@
 //! [`Engine::receive`] offers what arrived to the ledger. Nothing that it keeps in memory is needed for correctness: what is
 //! lost costs time, since every letter is in its sender's ledger until the recipient's ledger has confirmed it.
 
+mod post;
 mod receive;
 mod tally;
 
@@ -22,6 +23,7 @@ use crate::protocol::intake::{self, Intake};
 use crate::protocol::outbox::{Outbox, Stored};
 use crate::protocol::{PeerView, Position, StreamView};
 
+pub use post::{Post, Room, Ticket};
 pub use receive::Verdict;
 pub use tally::Tally;
 
@@ -69,61 +71,6 @@ pub struct Memory {
     outbox: Vec<Stored>,
     intake: intake::Remembered,
     feeds: BTreeMap<Machine, feed::Remembered>,
-}
-
-/// Something to publish.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Post {
-    /// What.
-    pub envelope: Envelope,
-    /// What [`Engine::published`] is told about it.
-    pub ticket: Ticket,
-}
-
-/// How much may be published now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// Letters.
-    pub letters: usize,
-    /// Bytes of letters. One that is larger goes where nothing else has taken of them.
-    pub bytes: usize,
-}
-
-/// Which post the server's answer is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ticket {
-    /// A letter.
-    Letter {
-        /// Its number in the log.
-        n: u64,
-        /// Which attempt.
-        attempt: u32,
-        /// The attempt that an answer to this one has to name at least, to count.
-        since: u32,
-        /// Its bytes.
-        size: usize,
-    },
-    /// A batch of receipts.
-    Receipts {
-        /// For which machine.
-        to: Machine,
-        /// Which batch.
-        upto: String,
-        /// Which attempt.
-        attempt: u32,
-    },
-    /// An answer. If it is lost, what it answers comes again.
-    Answer,
-}
-
-impl Ticket {
-    /// The bytes of the letter, if it is one.
-    pub fn size(&self) -> usize {
-        match self {
-            Self::Letter { size, .. } => *size,
-            Self::Receipts { .. } | Self::Answer => 0,
-        }
-    }
 }
 
 /// The bridge of one machine.

@@ -76,8 +76,8 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 }
             },
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
-            Some(Uploaded { ticket, published, replaces }) = uploading.next() => {
-                if let Some((letter, content, (name, attempt))) = replaces {
+            Some(Uploaded { ticket, published, made }) = uploading.next() => {
+                if let Some(Made { letter, content, name, attempt }) = made {
                     delete(&shared, objects.replace(letter, content, (&name, attempt)));
                 }
                 answers.extend(answer(&shared, ticket, published));
@@ -222,7 +222,15 @@ fn answer(shared: &Shared, ticket: Ticket, published: Result<Stored, NatsError>)
 struct Uploaded {
     ticket: Ticket,
     published: Result<Stored, NatsError>,
-    replaces: Option<((Machine, u64), Content, (String, u32))>,
+    made: Option<Made>,
+}
+
+/// An object that was made for a letter.
+struct Made {
+    letter: (Machine, u64),
+    content: Content,
+    name: String,
+    attempt: u32,
 }
 
 /// Puts a letter into the object store, unless that has it, and publishes the object's name. One that was made with an attempt before
@@ -235,14 +243,14 @@ async fn upload(shared: Shared, ready: Ready, upload: Upload) -> Uploaded {
         && shared.link.has_object(&name).await
     {
         let published = shared.link.publish_object(subject, Some(&id), &name).await;
-        return Uploaded { ticket, published, replaces: None };
+        return Uploaded { ticket, published, made: None };
     }
     if let Err(error) = shared.link.put_object(&id, &bytes).await {
-        return Uploaded { ticket, published: Err(error), replaces: None };
+        return Uploaded { ticket, published: Err(error), made: None };
     }
     let published = shared.link.publish_object(subject, Some(&id), &id).await;
-    let replaces = content.map(|content| (letter, content, (id, attempt)));
-    Uploaded { ticket, published, replaces }
+    let made = content.map(|content| Made { letter, content, name: id, attempt });
+    Uploaded { ticket, published, made }
 }
 
 /// Deletes objects, while other things go on. What cannot be deleted is left to its age.

@@ -40,7 +40,7 @@ pub(super) struct Upload {
 #[derive(Debug, Default)]
 pub(super) struct Uploads {
     /// The lane of the letter that is being uploaded.
-    current: Option<Option<Lane>>,
+    current: Option<Lane>,
     waiting: VecDeque<Ready>,
 }
 
@@ -48,8 +48,7 @@ impl Uploads {
     /// What may be published now of a new envelope: it, or nothing.
     pub(super) fn admit(&mut self, ready: Ready) -> Option<Ready> {
         let is_behind = ready.lane.is_some()
-            && (self.current.as_ref() == Some(&ready.lane)
-                || self.waiting.iter().any(|before| before.lane == ready.lane));
+            && (self.current == ready.lane || self.waiting.iter().any(|before| before.lane == ready.lane));
         if is_behind || (ready.upload.is_some() && self.current.is_some()) {
             self.waiting.push_back(ready);
             return None;
@@ -75,7 +74,7 @@ impl Uploads {
 
     fn begin(&mut self, ready: &Ready) {
         if ready.upload.is_some() {
-            self.current = Some(ready.lane.clone());
+            self.current.clone_from(&ready.lane);
         }
     }
 }
