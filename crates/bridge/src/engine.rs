@@ -4,6 +4,7 @@
 //! [`Engine::receive`] offers what arrived to the ledger. Nothing that it keeps in memory is needed for correctness: what is
 //! lost costs time, since every letter is in its sender's ledger until the recipient's ledger has confirmed it.
 
+mod post;
 mod receive;
 mod tally;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
+use crate::envelope::codec::LARGEST;
 use crate::envelope::{Body, Envelope, Header, Receipts};
 use crate::local::{Letter, Local, LocalError, Outgoing};
 use crate::name::{Machine, Realm};
@@ -21,11 +23,13 @@ use crate::protocol::intake::{self, Intake};
 use crate::protocol::outbox::{Outbox, Stored};
 use crate::protocol::{PeerView, Position, StreamView};
 
+pub use post::{Post, Room, Ticket};
 pub use receive::Verdict;
 pub use tally::Tally;
 
-/// Letters that are read from the ledger at a time.
+/// Letters that are read from the ledger at a time, and bytes of letters that are kept of what was read.
 const PAGE: usize = 256;
+const PAGE_BYTES: usize = 4 << 20;
 /// Receipts in a batch.
 const BATCH: usize = 256;
 /// Pages of the log that are read at a time: most events are about no letter of another machine.
@@ -67,40 +71,6 @@ pub struct Memory {
     outbox: Vec<Stored>,
     intake: intake::Remembered,
     feeds: BTreeMap<Machine, feed::Remembered>,
-}
-
-/// Something to publish.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Post {
-    /// What.
-    pub envelope: Envelope,
-    /// What [`Engine::published`] is told about it.
-    pub ticket: Ticket,
-}
-
-/// Which post the server's answer is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ticket {
-    /// A letter.
-    Letter {
-        /// Its number in the log.
-        n: u64,
-        /// Which attempt.
-        attempt: u32,
-        /// The attempt that an answer to this one has to name at least, to count.
-        since: u32,
-    },
-    /// A batch of receipts.
-    Receipts {
-        /// For which machine.
-        to: Machine,
-        /// Which batch.
-        upto: String,
-        /// Which attempt.
-        attempt: u32,
-    },
-    /// An answer. If it is lost, what it answers comes again.
-    Answer,
 }
 
 /// The bridge of one machine.
@@ -229,6 +199,8 @@ impl<L: Local> Engine<L> {
     /// Another machine said which epoch its log has.
     pub fn heard_epoch(&mut self, machine: &Machine, epoch: &str) {
         self.intake.set_epoch(machine, epoch);
+        // What another log of that machine had accepted, this one may not have.
+        self.outbox.note_epoch(machine, epoch);
     }
 
     /// Another machine said which teams it shares: what it had passed over of one is told again.
@@ -243,8 +215,8 @@ impl<L: Local> Engine<L> {
         &self.peers
     }
 
-    /// What has to be published now: at most `most` letters, and receipts.
-    pub fn poll(&mut self, now: Stamp, most: usize) -> Result<Vec<Post>, LocalError> {
+    /// What has to be published now: letters, as many as there is room for, and receipts.
+    pub fn poll(&mut self, now: Stamp, room: Room) -> Result<Vec<Post>, LocalError> {
         let epoch = self.local.epoch()?;
         if epoch != self.me.epoch {
             self.begin_epoch(epoch);
@@ -254,7 +226,9 @@ impl<L: Local> Engine<L> {
         let mut posts = Vec::new();
         let local = &mut self.local;
         self.outbox.release(|lane| local.whereabouts(&lane.machine, &lane.team, &lane.to));
+        let most = if room.bytes == 0 { 0 } else { room.letters };
         let due = self.outbox.due(now, &stream, &self.peers, &self.trusted, most);
+        let mut bytes = 0;
         for (place, &n) in due.iter().enumerate() {
             if !fresh.contains_key(&n) {
                 // What is due next stands behind it, as a rule: one look at the ledger for many.
@@ -269,6 +243,11 @@ impl<L: Local> Engine<L> {
                 self.outbox.remove(n);
                 continue;
             };
+            bytes += letter.letter.len();
+            if bytes > room.bytes && bytes > letter.letter.len() {
+                // It goes when the server has answered for what goes now, and so do those behind it.
+                break;
+            }
             self.outbox.add(&letter);
             posts.extend(self.post_letter(letter, now));
         }
@@ -294,20 +273,20 @@ impl<L: Local> Engine<L> {
             return Ok(fresh);
         }
         let mut after = if lists_all { 0 } else { self.read_upto };
-        let mut kept = BTreeSet::new();
+        let (mut kept, mut bytes) = (BTreeSet::new(), 0);
         loop {
             let page = self.local.outgoing(after, PAGE)?;
-            let is_last = page.len() < PAGE;
+            if page.is_empty() {
+                break;
+            }
             for letter in page {
                 after = letter.n.max(after);
                 kept.insert(letter.n);
                 self.outbox.add(&letter);
-                if fresh.len() < PAGE {
+                bytes += letter.letter.len();
+                if fresh.len() < PAGE && bytes <= PAGE_BYTES {
                     fresh.insert(letter.n, letter);
                 }
-            }
-            if is_last {
-                break;
             }
         }
         if lists_all {
@@ -324,6 +303,7 @@ impl<L: Local> Engine<L> {
         let due = self.outbox.begin(letter.n, known, now)?;
         self.tally.published += 1;
         self.tally.published_again += u64::from(due.attempt > 1);
+        let size = letter.letter.len();
         let body = Body::Letter(Letter {
             id: letter.id,
             team: letter.team,
@@ -334,7 +314,7 @@ impl<L: Local> Engine<L> {
             home: letter.home,
             letter: letter.letter,
         });
-        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt, since: due.since };
+        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt, since: due.since, size };
         Some(Post { envelope: self.envelope(letter.machine, due.n, due.attempt, body, now), ticket })
     }
 
@@ -362,8 +342,8 @@ impl<L: Local> Engine<L> {
                 has_more |= pages == 0;
             }
             let Some(due) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
-            let feed::Due { upto, attempt, sent } = due;
-            let body = Body::Receipts(Receipts { upto: sent.upto, receipts: sent.receipts });
+            let feed::Due { name: upto, attempt, sent } = due;
+            let body = Body::Receipts(Receipts { upto: sent.name, receipts: sent.receipts });
             let ticket = Ticket::Receipts { to: machine.clone(), upto, attempt };
             posts.push(Post { envelope: self.envelope(machine, 0, attempt, body, now), ticket });
         }
@@ -382,6 +362,22 @@ impl<L: Local> Engine<L> {
                 }
             }
             Ticket::Answer => {}
+        }
+    }
+
+    /// A letter makes an envelope of so many bytes, which no machine reads: it has failed, and the next one may pass.
+    pub fn give_up(&mut self, ticket: &Ticket, bytes: usize, now: Stamp) {
+        let Ticket::Letter { n, .. } = ticket else { return self.published(ticket, None, now) };
+        let why = format!(
+            "it makes an envelope of {} MiB, and machines read no larger ones than {} MiB: send it in parts, or as a file \
+             that its recipient can reach, and where that is",
+            bytes.div_ceil(1 << 20),
+            LARGEST >> 20
+        );
+        match self.local.give_up(*n, &why) {
+            Ok(()) => self.outbox.remove(*n),
+            // It is tried again after a while.
+            Err(_) => self.published(ticket, None, now),
         }
     }
 

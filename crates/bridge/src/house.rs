@@ -1,6 +1,7 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
 mod catching_up;
+mod collector;
 mod following;
 mod handover;
 mod letters;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use atm_office::machines::{Quiet, Refusal};
+use atm_office::machines::Refusal;
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
@@ -24,6 +25,8 @@ use crate::envelope::SharedTeam;
 use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey};
 use catching_up::CatchUps;
+pub use collector::Collector;
+use collector::{Moves, hurried};
 use following::Following;
 use handover::Handovers;
 
@@ -99,7 +102,7 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
-    quiet: HashMap<TeamName, Quiet>,
+    moves_lock: Moves,
     handovers: Handovers,
     catch_ups: CatchUps,
     /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
@@ -125,6 +128,7 @@ pub struct House {
 impl House {
     /// Over this office, on a machine of this name.
     pub fn new(office: Office, shares: Vec<Share>, me: Machine) -> Result<Self, OfficeError> {
+        let office = hurried(office);
         let origin = office.machines().identity()?.origin;
         let mut following = Following::default();
         // What came before this process started may still be on its way to be read.
@@ -141,7 +145,7 @@ impl House {
             as_lead: HashSet::new(),
             leads: HashMap::new(),
             following,
-            quiet: HashMap::new(),
+            moves_lock: Moves::default(),
             handovers: Handovers::default(),
             catch_ups: CatchUps::default(),
             stuck: HashSet::new(),
@@ -178,17 +182,6 @@ impl House {
     /// Whether the system tells of changes in the files of this machine.
     pub fn has_events(&self) -> bool {
         has_events(self.office.root().path()) && has_events(self.office.state().path())
-    }
-
-    /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
-    pub fn collect(&mut self) -> Outcome<usize> {
-        let mut outcome = Outcome { done: 0, trouble: None };
-        for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
-            let quiet = self.quiet.entry(share.local.clone()).or_default();
-            let collected = self.office.machines().collect_changed(&share.local, quiet);
-            outcome.done += outcome.note(collected).unwrap_or(0);
-        }
-        outcome
     }
 
     /// Looks at teams with mail from other machines: what clients did with it becomes receipts without anybody's command.

@@ -105,6 +105,17 @@ pub enum TakenIn {
     NotHome,
 }
 
+/// How far a receipt of another machine ends the wait for its confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    /// It says nothing about a letter of this machine.
+    Nothing,
+    /// That machine's ledger has it, and its inbox could not be written yet: it waits here until that is told.
+    Accepted,
+    /// It is where its recipient reads, or further, or it has failed.
+    Written,
+}
+
 /// Why the ledger could not answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocalError {
@@ -124,7 +135,8 @@ pub trait Local {
     /// The teams that are shared now, by their shared names.
     fn teams(&mut self) -> BTreeSet<String>;
 
-    /// Letters for other machines with a number above `after`, in the order of the log.
+    /// Letters for other machines with a number above `after`, in the order of the log: at most `most`, fewer where they are large,
+    /// and none where there are no more.
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError>;
 
     /// What is known of where a member of another machine is, as a number: another one when that changes.
@@ -136,12 +148,15 @@ pub trait Local {
     /// Whether the ledger has answered for this letter before, or its recipient is not at home here; without taking it in.
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError>;
 
-    /// Records what `from` said about mail that is addressed to it; says of each whether it counts. Idempotent, in any order.
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError>;
+    /// Records what `from` said about mail that is addressed to it; says of each what it confirms. Idempotent, in any order.
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<Confirmed>, LocalError>;
 
     /// Records that `from` can never take this letter in, if it is addressed to `from`; its id may be empty, where it could
     /// not be read there. Idempotent.
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError>;
+
+    /// Records that this letter of this machine can never be carried. Idempotent.
+    fn give_up(&mut self, n: u64, why: &str) -> Result<(), LocalError>;
 
     /// What this machine recorded after `cursor` about mail that came from other machines, each with the machine that it
     /// came from; and the cursor after it.

@@ -69,7 +69,7 @@ pub fn read(
     let machines = Residents { trust, me: &me.machine, own: key.verifying_key() };
     let Envelope { header, body } = codec::check(bytes, &machines, &me.realm, &me.machine)?.open(key)?;
     let Body::Home(Home { team, name, epoch, resident, former }) = body else {
-        return Err(Refusal::Unreadable(format!("it is a {}", body.kind())));
+        return Err(Refusal::unreadable(&format!("it is a {}", body.kind())));
     };
     if (&team, &name) != (&member.team, &member.name) {
         let (signer, claimed) = (header.from.to_string(), entry_of(member));
@@ -77,7 +77,7 @@ pub fn read(
     }
     let is_member = TeamName::parse(&team).is_ok() && MemberName::parse(&name).is_ok() && name != USER;
     if !is_member || former.len() > MOST_FORMER || !(1..=HIGHEST_EPOCH).contains(&epoch) {
-        return Err(Refusal::Unreadable("no member has such a home".to_owned()));
+        return Err(Refusal::unreadable("no member has such a home"));
     }
     let signed = String::from_utf8(bytes.to_vec()).map_err(|_| Refusal::Malformed)?;
     Ok((Residence { machine: header.from, epoch, at: header.at, resident, former }, signed))

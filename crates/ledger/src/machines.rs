@@ -29,6 +29,9 @@ WITH RECURSIVE senders (name) AS (
 )
 SELECT name FROM senders WHERE instr(name, '.') > 0";
 
+/// Bytes of drafts that are read together: a page ends behind the draft that reaches them.
+const MOST_BYTES: usize = 4 << 20;
+
 /// A message that is accepted and not written.
 #[derive(Debug, Clone)]
 pub struct Undelivered {
@@ -87,27 +90,32 @@ impl Ledger {
         ask().map_err(|source| self.failed(source))
     }
 
-    /// What is accepted below a root and not written, after a number, oldest first, at most so many.
+    /// What is accepted below a root and not written, after a number, oldest first, at most so many, and fewer where they are
+    /// large. None: there is no more.
     pub fn undelivered(&self, root: &str, after: i64, most: usize) -> Result<Vec<Undelivered>, LedgerError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let ask = || -> rusqlite::Result<Vec<Undelivered>> {
             let Some(id) = root_id(&self.log.db, root)? else { return Ok(Vec::new()) };
-            self.log
-                .db
-                .prepare_cached(
-                    "SELECT w.seq, w.team, w.member, w.message, e.at, e.body FROM waiting w
-                     JOIN events e ON e.seq = w.seq WHERE w.seq > ?2 AND w.root = ?1 ORDER BY w.seq LIMIT ?3",
-                )?
-                .query_map(params![id, after, most], |row| {
-                    Ok(Undelivered {
-                        number: row.get(0)?,
-                        inbox: InboxKey { root: root.to_owned(), team: row.get(1)?, name: row.get(2)? },
-                        id: row.get(3)?,
-                        at: row.get(4)?,
-                        draft: draft_in(row.get(5)?).unwrap_or_default(),
-                    })
-                })?
-                .collect()
+            let mut statement = self.log.db.prepare_cached(
+                "SELECT w.seq, w.team, w.member, w.message, e.at, e.body FROM waiting w
+                 JOIN events e ON e.seq = w.seq WHERE w.seq > ?2 AND w.root = ?1 ORDER BY w.seq LIMIT ?3",
+            )?;
+            let mut rows = statement.query(params![id, after, most])?;
+            let (mut found, mut bytes) = (Vec::new(), 0);
+            while bytes < MOST_BYTES
+                && let Some(row) = rows.next()?
+            {
+                let draft = draft_in(row.get(5)?).unwrap_or_default();
+                bytes += draft.len();
+                found.push(Undelivered {
+                    number: row.get(0)?,
+                    inbox: InboxKey { root: root.to_owned(), team: row.get(1)?, name: row.get(2)? },
+                    id: row.get(3)?,
+                    at: row.get(4)?,
+                    draft,
+                });
+            }
+            Ok(found)
         };
         ask().map_err(|source| self.failed(source))
     }

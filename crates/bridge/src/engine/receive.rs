@@ -6,7 +6,7 @@ use atm_wire::Stamp;
 
 use super::{Engine, Post};
 use crate::envelope::{Absence, Applied, Body, Envelope, Failure, Header};
-use crate::local::{Letter, Local, LocalError, Receipt, TakenIn};
+use crate::local::{Confirmed, Letter, Local, LocalError, Receipt, TakenIn};
 use crate::name::Machine;
 use crate::protocol::intake::{Arrival, Decision};
 
@@ -78,9 +78,11 @@ impl<L: Local> Engine<L> {
                     }
                     self.arrive(place, arrival, &mut run, &mut verdicts, &mut posts, now);
                 }
-                Body::Confirm(receipts) => verdicts[place] = self.confirm(&from, &receipts),
+                Body::Confirm(receipts) => {
+                    verdicts[place] = self.confirm((&from, &header.epoch), &receipts, now);
+                }
                 Body::Receipts(batch) => {
-                    verdicts[place] = self.confirm(&from, &batch.receipts);
+                    verdicts[place] = self.confirm((&from, &header.epoch), &batch.receipts, now);
                     if verdicts[place] == Verdict::Done {
                         let unshared = self.unshared(&batch.receipts);
                         let body = Body::Applied(Applied { upto: batch.upto, unshared });
@@ -278,16 +280,22 @@ impl<L: Local> Engine<L> {
         }
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Verdict {
-        let counts = match self.local.confirm(from, receipts) {
-            Ok(counts) => counts,
+    fn confirm(&mut self, (from, epoch): (&Machine, &str), receipts: &[Receipt], now: Stamp) -> Verdict {
+        let confirmed = match self.local.confirm(from, receipts) {
+            Ok(confirmed) => confirmed,
             Err(error) => return verdict_of(error),
         };
         self.tally.receipts += receipts.len() as u64;
-        for (receipt, _) in receipts.iter().zip(counts).filter(|(_, counts)| *counts) {
-            if let Some(n) = self.outbox.confirmed(from, &receipt.id) {
-                self.tally.confirmed += 1;
-                self.confirmed.push((from.clone(), n));
+        for (receipt, confirmed) in receipts.iter().zip(confirmed) {
+            match confirmed {
+                Confirmed::Nothing => {}
+                Confirmed::Accepted => self.outbox.accepted((from, epoch), &receipt.id, now),
+                Confirmed::Written => {
+                    if let Some(n) = self.outbox.confirmed(from, &receipt.id) {
+                        self.tally.confirmed += 1;
+                        self.confirmed.push((from.clone(), n));
+                    }
+                }
             }
         }
         Verdict::Done

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 use super::seal::{Opener, SealError, Sealer};
 use super::{Body, Envelope, Header, Refusal};
@@ -134,10 +135,21 @@ impl Checked {
     /// The same for one of many.
     pub fn open_by(self, opener: &mut Opener, own: &SigningKey) -> Result<Envelope, Refusal> {
         let body = if self.sealed { opener.open(own, &self.body).ok_or(Refusal::Sealed)? } else { self.body };
-        let body: Body =
-            serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))?;
+        let body: Body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
         Ok(Envelope { header: self.header, body })
     }
+}
+
+/// What an error of a content says, which quotes it, and what may be said of it to everybody.
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    let what = match error.classify() {
+        Category::Data => "something else is expected",
+        Category::Syntax => "it is no JSON",
+        Category::Eof => "it ends too soon",
+        Category::Io => "it cannot be read",
+    };
+    let place = format!("{what} at line {} column {}", error.line(), error.column());
+    Refusal::Unreadable { place, why: error.to_string() }
 }
 
 #[cfg(test)]
@@ -221,6 +233,18 @@ mod tests {
         let refused = read(&sized(None, LARGEST_FOR_ALL)).err();
         assert_eq!(refused, Some(Refusal::TooLarge(LARGEST_FOR_ALL)));
         assert!(read(&sized(Some("hub"), LARGEST_FOR_ALL)).is_ok(), "a letter may be as large as it is");
+    }
+
+    /// The server could read of a sealed content what does not fit: the reason stands in a header.
+    #[test]
+    fn what_cannot_be_read_is_displayed_without_a_word_of_it() {
+        let mut body = serde_json::to_value(&letter().body).unwrap();
+        body["of"]["from_lead"] = "a secret".into();
+        let error = serde_json::from_str::<Body>(&body.to_string()).unwrap_err();
+        let refusal = unreadable(&error);
+        assert!(!refusal.to_string().contains("secret"), "{refusal}");
+        let Refusal::Unreadable { why, .. } = refusal else { panic!("{refusal}") };
+        assert!(why.contains("a secret"), "{why}");
     }
 
     #[test]

@@ -35,12 +35,23 @@ pub enum Refusal {
     /// Larger than an envelope may be.
     #[error("it is larger than {0} bytes")]
     TooLarge(usize),
-    /// Signed and accepted as such, but its content cannot be read.
-    #[error("its content cannot be read: {0}")]
-    Unreadable(String),
+    /// Signed and accepted as such, but its content cannot be read. What is displayed says where, and nothing of what is there: it
+    /// may have been sealed.
+    #[error("its content cannot be read: {place}")]
+    Unreadable {
+        /// What is wrong, and where.
+        place: String,
+        /// The same with words from the content.
+        why: String,
+    },
 }
 
 impl Refusal {
+    /// Of a content of which this may be said to everybody.
+    pub(crate) fn unreadable(why: &str) -> Self {
+        Self::Unreadable { place: why.to_owned(), why: why.to_owned() }
+    }
+
     /// One word for it, as it is counted.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -53,7 +64,7 @@ impl Refusal {
             Self::OtherMachine(_) => "other-machine",
             Self::Sealed => "sealed",
             Self::TooLarge(_) => "too-large",
-            Self::Unreadable(_) => "unreadable",
+            Self::Unreadable { .. } => "unreadable",
         }
     }
 }

@@ -10,9 +10,12 @@ use atm_wire::{Stamp, TeamName};
 use super::House;
 use super::stranded::{Followed, SentOn};
 use crate::envelope::Failure;
-use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
+use crate::local::{Confirmed, Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
 use crate::protocol::homes::{MemberKey, announced_in};
+
+/// Bytes of letters that are read together: a page ends soon behind them.
+const PAGE_BYTES: usize = 4 << 20;
 
 impl Local for House {
     fn epoch(&mut self) -> Result<String, LocalError> {
@@ -27,13 +30,13 @@ impl Local for House {
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut after = i64::try_from(after).unwrap_or(i64::MAX);
-        let (mut found, mut sent_on) = (Vec::new(), SentOn::default());
+        let (mut found, mut bytes, mut sent_on) = (Vec::new(), 0, SentOn::default());
         if after == 0 {
             // All are looked at: one that still cannot be sent on stands before those behind it.
             self.stuck.clear();
         }
         // Letters of teams that are not shared stand between.
-        'pages: while found.len() < most {
+        'pages: while found.len() < most && bytes < PAGE_BYTES {
             let page = self.office.machines().outgoing(after, most).map_err(transient)?;
             if page.is_empty() {
                 break;
@@ -52,6 +55,7 @@ impl Local for House {
                     // All that waits for its recipient has other numbers now.
                     Followed::SentOn => continue 'pages,
                 }
+                bytes += letter.letter.len();
                 found.push(Outgoing {
                     home: self.homes.address(&key, &letter.machine),
                     n: u64::try_from(letter.n).unwrap_or(0),
@@ -110,7 +114,8 @@ impl Local for House {
             let home = machines.team_of_recipient(&letter.team, &letter.to).ok().flatten();
             self.following.note(home.as_ref().unwrap_or(&letter.team), Instant::now());
         }
-        let mut taken = machines.take_in(&incoming).into_iter();
+        let taken = machines.take_in(&incoming);
+        let mut taken = incoming.iter().zip(taken);
         answers.into_iter().map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next()))).collect()
     }
 
@@ -125,28 +130,34 @@ impl Local for House {
         Ok(known.first().copied().unwrap_or(false))
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError> {
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<Confirmed>, LocalError> {
         let imported: Vec<_> = receipts.iter().map(|receipt| self.import(from, receipt)).collect();
-        let counts = imported.iter().map(Option::is_some).collect();
+        let counted = |receipt: &Option<machines::Receipt>| match receipt {
+            None => Confirmed::Nothing,
+            Some(receipt) if receipt.stage == Stage::Accepted => Confirmed::Accepted,
+            Some(_) => Confirmed::Written,
+        };
+        let counts = imported.iter().map(counted).collect();
         let receipts: Vec<_> = imported.into_iter().flatten().collect();
         self.office.machines().confirm(from, &receipts).map_err(transient)?;
         Ok(counts)
     }
 
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {
-        let after = i64::try_from(failure.n.saturating_sub(1)).unwrap_or(i64::MAX);
-        let machines = self.office.machines();
-        let letters = machines.outgoing(after, 1).map_err(transient)?;
         // Its id is empty where the other machine could not read it.
-        let is_meant = |letter: &&machines::Outgoing| {
-            u64::try_from(letter.n) == Ok(failure.n)
-                && (failure.id.is_empty() || failure.id == letter.id)
-                && &letter.machine == from
+        let is_meant = |letter: &machines::Outgoing| {
+            (failure.id.is_empty() || failure.id == letter.id) && &letter.machine == from
         };
-        let Some(letter) = letters.first().filter(is_meant) else { return Ok(()) };
-        let receipt = machines.receipt_of_failure(letter, &failure.why).map_err(transient)?;
+        let Some(letter) = self.waiting(failure.n)?.filter(is_meant) else { return Ok(()) };
+        let machines = self.office.machines();
+        let receipt = machines.receipt_of_failure(&letter, &failure.why).map_err(transient)?;
         let receipt = machines::Receipt { evidence: shortened(receipt.evidence), ..receipt };
         machines.confirm(from, &[receipt]).map(drop).map_err(transient)
+    }
+
+    fn give_up(&mut self, n: u64, why: &str) -> Result<(), LocalError> {
+        let Some(letter) = self.waiting(n)? else { return Ok(()) };
+        self.office.machines().give_up(&letter, why).map_err(transient)
     }
 
     fn receipts_since(
@@ -162,6 +173,13 @@ impl Local for House {
 }
 
 impl House {
+    /// The letter with this number, if it still waits for another machine.
+    fn waiting(&self, n: u64) -> Result<Option<machines::Outgoing>, LocalError> {
+        let after = i64::try_from(n.saturating_sub(1)).unwrap_or(i64::MAX);
+        let letters = self.office.machines().outgoing(after, 1).map_err(transient)?;
+        Ok(letters.into_iter().next().filter(|letter| u64::try_from(letter.n) == Ok(n)))
+    }
+
     /// A receipt of the office for another machine, with the epoch of the recipient's home here.
     fn export(&self, receipt: &machines::Receipt) -> Option<Receipt> {
         let shared = self.share_of_local(&receipt.team)?.shared.clone();
@@ -222,20 +240,41 @@ impl House {
 
     fn answer_of(
         &self,
-        taken: Option<Result<machines::TakenIn, OfficeError>>,
+        taken: Option<(&Incoming, Result<machines::TakenIn, OfficeError>)>,
     ) -> Result<TakenIn, LocalError> {
+        let Some((letter, taken)) = taken else {
+            return Err(LocalError::Transient("no answer".to_owned()));
+        };
         match taken {
-            Some(Ok(machines::TakenIn::Written(receipts) | machines::TakenIn::Known(receipts))) => {
+            Ok(machines::TakenIn::Written(receipts) | machines::TakenIn::Known(receipts)) => {
                 Ok(TakenIn::Recorded(self.export_all(&receipts)))
             }
-            Some(Ok(machines::TakenIn::Accepted)) => Ok(TakenIn::Recorded(Vec::new())),
-            Some(Ok(machines::TakenIn::Refused(receipt))) => match self.export(&receipt) {
+            // Its sender need not bring it again, and hears later that it is written.
+            Ok(machines::TakenIn::Accepted) => {
+                Ok(TakenIn::Recorded(self.export_all(&[self.accepted(letter)])))
+            }
+            Ok(machines::TakenIn::Refused(receipt)) => match self.export(&receipt) {
                 Some(receipt) => Ok(TakenIn::Refused(receipt)),
                 None => Ok(TakenIn::Recorded(Vec::new())),
             },
-            Some(Ok(machines::TakenIn::NotHome(_))) => Ok(TakenIn::NotHome),
-            Some(Err(error)) => Err(transient(error)),
-            None => Err(LocalError::Transient("no answer".to_owned())),
+            Ok(machines::TakenIn::NotHome(_)) => Ok(TakenIn::NotHome),
+            Err(error) => Err(transient(error)),
+        }
+    }
+
+    /// The receipt of a letter that is in the log here, durably, and not in its inbox yet.
+    fn accepted(&self, letter: &Incoming) -> machines::Receipt {
+        machines::Receipt {
+            id: letter.id.clone(),
+            team: letter.team.clone(),
+            to: letter.to.clone(),
+            for_machine: letter.machine.clone(),
+            stage: Stage::Accepted,
+            is_unwritten: false,
+            epoch: None,
+            at: now(),
+            evidence: Evidence::certain("its inbox cannot be written yet"),
+            origin: self.origin.clone(),
         }
     }
 }

@@ -85,7 +85,11 @@ impl House {
                     Resident::Unknown | Resident::Nobody => None,
                 }),
             };
-            let is_done = self.office().machines().set_home(&local, &moved).unwrap_or_else(|error| {
+            let set = {
+                let _moves = self.moves_lock.take();
+                self.office().machines().set_home(&local, &moved)
+            };
+            let is_done = set.unwrap_or_else(|error| {
                 // One that fails keeps no other one waiting.
                 failed.get_or_insert(error);
                 false

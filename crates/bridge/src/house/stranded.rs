@@ -51,6 +51,7 @@ impl House {
             former: std::slice::from_ref(&letter.machine),
             leaves: None,
         };
+        let _moves = self.moves_lock.take();
         let is_done = self.office.machines().set_home(team, &moved).unwrap_or(false);
         sent_on.insert(called, is_done);
         if is_done { Followed::SentOn } else { Followed::Waits }

@@ -13,6 +13,7 @@ use futures_util::{FutureExt, StreamExt};
 
 use super::bounds::Part;
 use super::kept::Kept;
+use super::objects::Brought;
 use super::{Names, NatsError, doctor, setup};
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
@@ -26,8 +27,9 @@ const REASON: &str = "Atm-Reason";
 const SUBJECT: &str = "Atm-Subject";
 /// Room for headers in a message.
 pub(super) const HEADERS: usize = 1024;
-/// Messages that are taken at a time.
+/// Messages that are taken at a time, and their bytes: the last one may be as large as a message may be.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 8 << 20;
 
 /// The server, for one machine of a realm.
 #[derive(Debug, Clone)]
@@ -211,6 +213,8 @@ impl Link {
         let messages = consumer
             .stream()
             .max_messages_per_batch(BATCH)
+            // A message that is larger than what is asked for would never be sent.
+            .max_bytes_per_batch(BATCH_BYTES.max(2 * self.client.max_payload()))
             .heartbeat(Duration::from_secs(10))
             .expires(Duration::from_secs(30))
             .messages()
@@ -235,10 +239,10 @@ impl Link {
         arrived.message.headers.as_ref().is_some_and(|headers| headers.get(OBJECT).is_some())
     }
 
-    /// The envelope in a message, wherever it is. Nothing if it was an object, and whoever put it has deleted it: it is confirmed.
-    pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Option<Vec<u8>>, NatsError> {
+    /// The envelope in a message, wherever it is.
+    pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Brought, NatsError> {
         let Some(name) = arrived.message.headers.as_ref().and_then(|headers| headers.get(OBJECT)) else {
-            return Ok(Some(arrived.message.payload.to_vec()));
+            return Ok(Brought::Envelope(arrived.message.payload.to_vec()));
         };
         self.object(name.as_str()).await
     }
@@ -276,20 +280,24 @@ impl Link {
         let _ = stream.delete_consumer(&name).await;
         let mut letters = Vec::new();
         for message in found {
-            letters.extend(self.dead_letter(message.map_err(|why| failed(&why))?).await?);
+            letters.extend(self.dead_letter(message.map_err(|why| failed(&why))?).await);
         }
         Ok(letters)
     }
 
-    async fn dead_letter(&self, message: jetstream::Message) -> Result<Option<DeadLetter>, NatsError> {
-        let Some(arrived) = Arrived::of(message) else { return Ok(None) };
+    async fn dead_letter(&self, message: jetstream::Message) -> Option<DeadLetter> {
+        let arrived = Arrived::of(message)?;
         let headers = arrived.message.headers.as_ref();
         let header = |name: &str| {
             headers.and_then(|headers| headers.get(name)).map(ToString::to_string).unwrap_or_default()
         };
         let (reason, subject) = (header(REASON), header(SUBJECT));
-        let Some(envelope) = self.envelope_in(&arrived).await? else { return Ok(None) };
-        Ok(Some(DeadLetter { seq: arrived.seq, reason, subject, envelope }))
+        // One whose object was dropped, or has lost pieces, keeps no other one from being listed.
+        let envelope = match self.envelope_in(&arrived).await {
+            Ok(Brought::Envelope(envelope)) => Some(envelope),
+            Ok(Brought::Deleted | Brought::TooLarge) | Err(_) => None,
+        };
+        Some(DeadLetter { seq: arrived.seq, reason, subject, envelope })
     }
 }
 
@@ -302,24 +310,27 @@ pub struct DeadLetter {
     pub reason: String,
     /// The subject under which it came.
     pub subject: String,
-    /// The envelope.
-    pub envelope: Vec<u8>,
+    /// The envelope, if it is there and can be read.
+    pub envelope: Option<Vec<u8>>,
 }
 
 impl Fetched {
     /// What has arrived: at least one message, and those that came with it. Nothing at the end.
     pub async fn next(&mut self) -> Result<Vec<Arrived>, NatsError> {
-        let mut batch = Vec::new();
+        let (mut batch, mut bytes) = (Vec::new(), 0);
         let mut next = self.0.next().await;
         loop {
             match next {
-                Some(Ok(message)) => batch.extend(Arrived::of(message)),
+                Some(Ok(message)) => {
+                    bytes += message.payload.len();
+                    batch.extend(Arrived::of(message));
+                }
                 // What came before it is dealt with first; the error comes again.
                 Some(Err(_)) if !batch.is_empty() => return Ok(batch),
                 Some(Err(error)) => return Err(NatsError::request("take messages")(&error)),
                 None => return Ok(batch),
             }
-            if batch.len() >= BATCH {
+            if batch.len() >= BATCH || bytes >= BATCH_BYTES {
                 return Ok(batch);
             }
             match self.0.next().now_or_never() {

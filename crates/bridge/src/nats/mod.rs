@@ -17,6 +17,7 @@ pub use bucket::{Bucket, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};
 pub use link::{Arrived, DeadLetter, Fetched, Lag, Link, Stored};
 pub use names::Names;
+pub use objects::Brought;
 
 /// The server could not do it.
 #[derive(Debug, thiserror::Error)]

@@ -17,6 +17,17 @@ const LARGEST_CHUNK: usize = 128 * 1024;
 /// How long to wait for the next piece of an object.
 const NEXT_PIECE: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// What a message brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Brought {
+    /// An envelope.
+    Envelope(Vec<u8>),
+    /// The name of an object that whoever put it has deleted: it is confirmed.
+    Deleted,
+    /// The name of an object that is larger than an envelope may be.
+    TooLarge,
+}
+
 impl Link {
     /// Whether an envelope is larger than a message may be.
     pub fn is_large(&self, envelope: &[u8]) -> bool {
@@ -107,12 +118,14 @@ impl Link {
         Ok(names)
     }
 
-    /// An object, or nothing if whoever put it has deleted it.
-    pub(super) async fn object(&self, name: &str) -> Result<Option<Vec<u8>>, NatsError> {
+    /// What an object has, which is not fetched if it says that it is too large.
+    pub(super) async fn object(&self, name: &str) -> Result<Brought, NatsError> {
         let failed = NatsError::request("read an object");
         let store = self.objects().await?;
-        if store.info(name).await.is_ok_and(|info| info.deleted) {
-            return Ok(None);
+        match store.info(name).await {
+            Ok(info) if info.deleted => return Ok(Brought::Deleted),
+            Ok(info) if info.size > LARGEST => return Ok(Brought::TooLarge),
+            _ => {}
         }
         let object = store.get(name).await.map_err(|why| failed(&why))?;
         let (mut object, mut bytes) = (object.take(LARGEST as u64 + 1), Vec::new());
@@ -121,7 +134,9 @@ impl Link {
             let read = tokio::time::timeout(NEXT_PIECE, object.read_buf(&mut bytes)).await;
             let count = read.map_err(|_| failed(&"its pieces are missing"))?.map_err(|why| failed(&why))?;
             if count == 0 {
-                return Ok(Some(bytes));
+                // What it says of its size is nobody's signed word.
+                let is_too_large = bytes.len() > LARGEST;
+                return Ok(if is_too_large { Brought::TooLarge } else { Brought::Envelope(bytes) });
             }
         }
     }

@@ -10,7 +10,9 @@
 use std::collections::BTreeSet;
 
 use atm_wire::Stamp;
+use atm_wire::backup::hex;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::delivery::Delivery;
 use super::{PeerView, Position, StreamView};
@@ -19,8 +21,11 @@ use crate::local::Receipt;
 /// Receipts that are sent together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Names the batch: the cursor after it.
-    pub upto: String,
+    /// Names the batch: the cursor after it, and a digest of its receipts. One that is read again for more teams may end at the same
+    /// place, and an answer to the former one does not complete it.
+    pub name: String,
+    /// The cursor after it.
+    upto: String,
     /// The receipts.
     pub receipts: Vec<Receipt>,
 }
@@ -53,14 +58,14 @@ struct UnderWay {
     is_question: bool,
 }
 
-/// No cursor is empty.
+/// No batch has an empty name.
 const QUESTION: &str = "";
 
 /// What has to be published now.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Due {
     /// Which batch it is about.
-    pub upto: String,
+    pub name: String,
     /// Which attempt this is.
     pub attempt: u32,
     /// What is sent: the batch, or a question whether the machine answers at all.
@@ -115,7 +120,8 @@ impl Feed {
         if receipts.is_empty() {
             self.remembered.applied = Some(upto);
         } else {
-            let batch = Batch { upto, receipts };
+            let name = format!("{upto}.{}", digest(&receipts));
+            let batch = Batch { name, upto, receipts };
             self.under_way = Some(UnderWay { batch, delivery: Delivery::default(), is_question: false });
         }
     }
@@ -130,15 +136,16 @@ impl Feed {
             *is_question = delivery.is_unanswered();
         }
         let attempt = delivery.begin();
-        let question = || Batch { upto: QUESTION.to_owned(), receipts: Vec::new() };
+        let question =
+            || Batch { name: QUESTION.to_owned(), upto: QUESTION.to_owned(), receipts: Vec::new() };
         let sent = if *is_question { question() } else { batch.clone() };
-        Some(Due { upto: batch.upto.clone(), attempt, sent })
+        Some(Due { name: batch.name.clone(), attempt, sent })
     }
 
-    /// The server has answered for an attempt, or did not.
-    pub fn end(&mut self, upto: &str, attempt: u32, position: Option<Position>, now: Stamp) {
+    /// The server has answered for an attempt at a batch, or did not.
+    pub fn end(&mut self, name: &str, attempt: u32, position: Option<Position>, now: Stamp) {
         if let Some(UnderWay { batch, delivery, .. }) = &mut self.under_way
-            && batch.upto == upto
+            && batch.name == name
         {
             delivery.end(attempt, position, now);
         }
@@ -146,17 +153,29 @@ impl Feed {
 
     /// The machine has applied a batch, but for what is about teams that it does not share; or it answers a question, and gets the
     /// batch. An older answer says nothing.
-    pub fn applied(&mut self, upto: &str, unshared: &BTreeSet<String>) {
+    pub fn applied(&mut self, name: &str, unshared: &BTreeSet<String>) {
         let Some(UnderWay { batch, delivery, is_question }) = &mut self.under_way else { return };
-        if *is_question && upto == QUESTION {
+        if *is_question && name == QUESTION {
             delivery.again();
-        } else if batch.upto == upto {
+        } else if batch.name == name {
+            self.remembered.applied = Some(std::mem::take(&mut batch.upto));
             self.under_way = None;
-            self.remembered.applied = Some(upto.to_owned());
             let ours = self.remembered.teams.iter().flatten().filter(|team| unshared.contains(*team));
             self.remembered.unshared.extend(ours.cloned());
         }
     }
+}
+
+/// What tells receipts from others that end at the same place.
+fn digest(receipts: &[Receipt]) -> String {
+    let mut hash = Sha256::new();
+    for Receipt { id, team, record } in receipts {
+        for part in [id, team, record] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+    }
+    hex(&hash.finalize()[..8])
 }
 
 #[cfg(test)]
@@ -182,18 +201,43 @@ mod tests {
         assert_eq!(feed.read_from(), Some(None));
         feed.add(vec![receipt()], "c1".into());
         assert_eq!(feed.read_from(), None);
-        assert_eq!(
-            feed.due(now(), &stream(0), None).map(|due| (due.upto, due.attempt, due.sent.receipts.len())),
-            Some(("c1".into(), 1, 1))
-        );
-        feed.end("c1", 1, Some(Position { stream: "s".into(), seq: 3 }), now());
+        let due = feed.due(now(), &stream(0), None).unwrap();
+        assert_eq!((due.attempt, due.sent.receipts.len()), (1, 1));
+        let name = due.name;
+        feed.end(&name, 1, Some(Position { stream: "s".into(), seq: 3 }), now());
         assert_eq!(feed.due(now(), &stream(3), None), None);
         // The stream lost it.
         assert!(feed.due(now(), &stream(2), None).is_some());
         feed.applied("c0", &BTreeSet::new());
         assert_eq!(feed.read_from(), None);
-        feed.applied("c1", &BTreeSet::new());
+        feed.applied(&name, &BTreeSet::new());
         assert_eq!(feed.read_from(), Some(Some("c1")));
+    }
+
+    /// The name of the batch that is under way.
+    fn name(feed: &Feed) -> String {
+        feed.under_way.as_ref().unwrap().batch.name.clone()
+    }
+
+    /// What was told of a team that is shared anew was passed over for good.
+    #[test]
+    fn an_answer_to_a_batch_of_fewer_teams_that_ended_at_the_same_place_completes_no_other() {
+        let none = BTreeSet::new();
+        let mut feed = Feed::default();
+        feed.add(vec![receipt()], "c100".into());
+        let before = name(&feed);
+        // The bridge starts again with another team, and reads from the start.
+        let mut feed = Feed::default();
+        let other = Receipt { team: "beta".into(), ..receipt() };
+        feed.add(vec![receipt(), other], "c100".into());
+        feed.applied(&before, &none);
+        assert_eq!(feed.read_from(), None);
+        let now = name(&feed);
+        feed.applied(&now, &none);
+        assert_eq!(feed.read_from(), Some(Some("c100")));
+        feed.remembered.applied = None;
+        feed.add(vec![receipt()], "c100".into());
+        assert_eq!(name(&feed), before, "the same batch has the same name after a restart");
     }
 
     #[test]
@@ -228,7 +272,8 @@ mod tests {
         assert_eq!(feed.read_from(), Some(None));
         // The other side does not share one of them.
         feed.add(vec![receipt()], "c2".into());
-        feed.applied("c2", &teams(&["alpha", "of nobody"]));
+        let second = name(&feed);
+        feed.applied(&second, &teams(&["alpha", "of nobody"]));
         feed.add(vec![receipt()], "c3".into());
         feed.set_teams(&teams(&["alpha", "beta"]));
         assert_eq!(feed.read_from(), Some(Some("c3")), "nothing is sent to be passed over");

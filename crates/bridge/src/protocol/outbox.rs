@@ -22,6 +22,10 @@ pub use backlog::Backlog;
 /// How often everything that is stored is looked through.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// A letter that its recipient's machine has accepted is published again after so long: nothing of it is under way meanwhile, and
+/// that machine may have lost its log.
+const ACCEPTED_FOR: Duration = Duration::from_secs(3_600);
+
 /// Mail from this machine to one member: what is kept in order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lane {
@@ -68,6 +72,15 @@ struct Item {
     since: u32,
 }
 
+/// A letter that its recipient's machine has in its log, but not in its inbox yet.
+#[derive(Debug)]
+struct Accepted {
+    /// The epoch of that log.
+    epoch: String,
+    /// When it is published again all the same.
+    until: Stamp,
+}
+
 /// All unconfirmed letters of this machine.
 #[derive(Debug, Default)]
 pub struct Outbox {
@@ -78,6 +91,8 @@ pub struct Outbox {
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
     holds: Holds,
+    /// What waits here only to hear that it is written.
+    accepted: BTreeMap<u64, Accepted>,
     next_look: Option<Stamp>,
 }
 
@@ -158,7 +173,7 @@ impl Outbox {
         if !self.holds.remove(lane) {
             return;
         }
-        for n in self.lanes.get(lane).into_iter().flatten() {
+        for n in self.lanes.get(lane).into_iter().flatten().filter(|n| !self.accepted.contains_key(n)) {
             if self.items.get_mut(n).is_some_and(|item| item.delivery.again()) {
                 self.unsent.insert(*n);
             }
@@ -208,6 +223,7 @@ impl Outbox {
             self.ids.remove(&item.id);
         }
         self.unsent.remove(&n);
+        self.accepted.remove(&n);
         if let Some(lane) = self.lanes.get_mut(&item.lane) {
             lane.remove(&n);
             if lane.is_empty() {
@@ -222,6 +238,31 @@ impl Outbox {
     pub fn confirmed(&mut self, from: &Machine, id: &str) -> Option<u64> {
         let n = *self.ids.get(id)?;
         self.settle(from, n).then_some(n)
+    }
+
+    /// `from` has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those behind it
+    /// do not follow it, since that log has their order.
+    pub fn accepted(&mut self, (from, epoch): (&Machine, &str), id: &str, now: Stamp) {
+        let Some(&n) = self.ids.get(id) else { return };
+        let Some(item) = self.items.get(&n).filter(|item| &item.lane.machine == from) else { return };
+        let lane = item.lane.clone();
+        let until = now.saturating_add(ACCEPTED_FOR);
+        self.accepted.insert(n, Accepted { epoch: epoch.to_owned(), until });
+        self.free(&lane);
+    }
+
+    /// The log of a machine has this epoch: what one of another epoch had accepted is published again.
+    pub fn note_epoch(&mut self, machine: &Machine, epoch: &str) {
+        let items = &mut self.items;
+        let unsent = &mut self.unsent;
+        self.accepted.retain(|n, accepted| {
+            let Some(item) = items.get_mut(n) else { return false };
+            let is_lost = &item.lane.machine == machine && accepted.epoch != epoch;
+            if is_lost && item.delivery.again() {
+                unsent.insert(*n);
+            }
+            !is_lost
+        });
     }
 
     /// `from` can never take a letter in. What a machine says that it is not addressed to changes nothing.
@@ -281,10 +322,14 @@ impl Outbox {
             if due.len() >= most {
                 break;
             }
-            if !trusted.contains(&lane.machine) {
+            let waits = |n: &u64| self.accepted.get(n).is_some_and(|accepted| now < accepted.until);
+            if !trusted.contains(&lane.machine) || waits(&n) {
                 continue;
             }
-            let is_first = || self.lanes.get(lane).and_then(BTreeSet::first) == Some(&n);
+            let is_first = || {
+                let first = self.lanes.get(lane).and_then(|lane| lane.iter().find(|n| !waits(n)));
+                first == Some(&n)
+            };
             let mut is_silent = false;
             let is_due = match self.holds.get(lane) {
                 Some(hold) if hold.why == Why::Silent => {
@@ -326,12 +371,15 @@ impl Outbox {
     pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
+        self.accepted.remove(&n);
         self.holds.note_asked(&item.lane, now);
         let attempt = item.delivery.begin();
         if item.since == 0 || item.known != known {
             (item.known, item.since) = (known, attempt);
         }
-        let after = self.lanes.get(&item.lane).and_then(|lane| lane.range(..n).next_back().copied());
+        let unconfirmed = |n: &&u64| !self.accepted.contains_key(n);
+        let lane = self.lanes.get(&item.lane);
+        let after = lane.and_then(|lane| lane.range(..n).rev().find(unconfirmed).copied());
         Some(Due { n, after, attempt, since: item.since })
     }
 

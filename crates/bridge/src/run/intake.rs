@@ -9,7 +9,7 @@ use super::Shared;
 use super::worker::Input;
 use crate::engine::Verdict;
 use crate::envelope::{Envelope, Refusal, codec};
-use crate::nats::{Arrived, Link, NatsError};
+use crate::nats::{Arrived, Brought, Link, NatsError};
 use crate::{subject, wanted};
 
 /// Envelopes that are in memory at once, in bytes: those from the object store can be large, and many come together.
@@ -178,8 +178,10 @@ async fn open(
         return Err(Some("untrusted"));
     }
     let bytes = match shared.link.envelope_in(arrived).await {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(Some(CONFIRMED)),
+        Ok(Brought::Envelope(bytes)) => bytes,
+        Ok(Brought::Deleted) => return Err(Some(CONFIRMED)),
+        // Who signed it cannot be said without all of it, so nobody is answered: its sender's bridge publishes none.
+        Ok(Brought::TooLarge) => return Err(Some(Refusal::TooLarge(codec::LARGEST).kind())),
         Err(error) => {
             shared.report(&error);
             // An object that is gone for good: its sender publishes it again, under another name.
@@ -201,9 +203,10 @@ async fn open(
     let opened = checked.open_by(&mut shared.opener(), &shared.plan.key);
     match opened {
         Ok(envelope) => Ok((envelope, bytes)),
-        Err(Refusal::Unreadable(why)) => {
-            // One that leaves no room for the reason cannot be kept: its sender is told all the same.
-            if shared.link.bury(arrived, &why).await.is_err() && !arrived.is_hopeless() {
+        Err(Refusal::Unreadable { place, why }) => {
+            // One that leaves no room for the reason cannot be kept: its sender is told all the same, under a seal if there is one.
+            let said = Refusal::Unreadable { place, why: String::new() }.to_string();
+            if shared.link.bury(arrived, &said).await.is_err() && !arrived.is_hopeless() {
                 return Err(None);
             }
             if header.n > 0 {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`worker`] | the engine's thread: one input after the other |
 //! | `ask` | asks another bridge of this name whether it is there |
+//! | [`collecting`] | what clients write for other machines, on the thread that hears of changed files |
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `namesake` | whether another bridge has this machine's name |
 //! | `objects` | which letters are in the object store |
@@ -11,9 +12,11 @@
 //! | `presence` | heartbeats, announcements, what other machines say |
 //! | `homes` | the bucket of members' homes |
 //! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
+//! | `uploads` | large letters, one at a time, while everything else goes on |
 //! | [`status`] | what the bridge says of itself |
 
 mod ask;
+pub mod collecting;
 pub mod homes;
 mod intake;
 mod namesake;
@@ -22,6 +25,7 @@ mod presence;
 mod publisher;
 pub mod status;
 mod tasks;
+mod uploads;
 pub mod worker;
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

@@ -4,14 +4,15 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::objects::{Content, Objects};
 use super::presence::recall_last_word;
+use super::uploads::{Ready, Upload, Uploads};
 use super::worker::{Input, Output};
 use super::{Shared, homes, now};
 use crate::engine::{Identity, Post, Ticket};
@@ -19,7 +20,7 @@ use crate::envelope::codec::{self, Keys};
 use crate::envelope::seal::Sealer;
 use crate::envelope::{Body, Envelope, Presence, SharedTeam};
 use crate::name::Machine;
-use crate::nats::NatsError;
+use crate::nats::{NatsError, Stored};
 use crate::protocol::Position;
 use crate::subject;
 
@@ -35,6 +36,8 @@ type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
+    let mut uploading: FuturesUnordered<BoxFuture<'static, Uploaded>> = FuturesUnordered::new();
+    let mut uploads = Uploads::default();
     let mut sealer = Sealer::default();
     let (residences, newest) = watch::channel(Arc::default());
     // It ends with the sender.
@@ -55,7 +58,10 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 None => return,
                 Some(Output::Posts(posts)) => {
                     for post in posts {
-                        answers.extend(publish(&shared, &mut sealer, &mut objects, post).await);
+                        let ready = ready(&shared, &mut sealer, &objects, post);
+                        if let Some(ready) = ready.and_then(|ready| uploads.admit(ready)) {
+                            begin(&shared, ready, &mut uploading, &mut answers).await;
+                        }
                     }
                 }
                 Some(Output::Confirmed(letters)) => {
@@ -74,6 +80,16 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 }
             },
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
+            Some(Uploaded { ticket, published, made }) = uploading.next() => {
+                if let Some(Made { letter, content, name, attempt }) = made {
+                    delete(&shared, objects.replace(letter, content, (&name, attempt)));
+                }
+                answers.extend(answer(&shared, ticket, published));
+                uploads.end();
+                while let Some(ready) = uploads.next() {
+                    begin(&shared, ready, &mut uploading, &mut answers).await;
+                }
+            }
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
                 if shared.passed().stream.is_none() {
@@ -119,6 +135,19 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
     }
 }
 
+/// Publishes what is small, and begins to upload what is not.
+async fn begin(
+    shared: &Shared,
+    mut ready: Ready,
+    uploading: &mut FuturesUnordered<BoxFuture<'static, Uploaded>>,
+    answers: &mut FuturesUnordered<Answer>,
+) {
+    match ready.upload.take() {
+        Some(what) => uploading.push(upload(shared.clone(), ready, what).boxed()),
+        None => answers.extend(publish(shared, ready).await),
+    }
+}
+
 /// Where it is, if the server said so and it is known which stream that is.
 fn position(shared: &Shared, seq: Option<u64>) -> Option<Position> {
     let stream = shared.passed().stream.clone()?;
@@ -142,8 +171,8 @@ async fn announce(
     shared.link.announce(bytes, stays).await
 }
 
-/// Publishes a post; the server's answer comes later.
-async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, post: Post) -> Option<Answer> {
+/// A post as it is published. What cannot be is answered at once.
+fn ready(shared: &Shared, sealer: &mut Sealer, objects: &Objects, post: Post) -> Option<Ready> {
     let Post { mut envelope, ticket } = post;
     // The engine's time is no clock's.
     envelope.header.at = now();
@@ -151,18 +180,39 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, po
         shared.engine.send(Input::Published(ticket, None));
         return None;
     };
+    if bytes.len() > codec::LARGEST {
+        // Nobody would read it, and all behind it would wait for it for ever.
+        shared.engine.send(Input::TooLarge(ticket, bytes.len()));
+        return None;
+    }
     let id = message_id(&envelope, &ticket);
-    let object = match (&ticket, &id, &envelope.header.to) {
-        (Ticket::Letter { n, since, .. }, Some(id), Some(to)) if shared.link.is_large(&bytes) => {
-            Some(store(shared, objects, ((to.clone(), *n), *since, id), &envelope, &bytes).await)
+    let to = envelope.header.to.clone();
+    let lane = match (&envelope.body, &to) {
+        (Body::Letter(letter), Some(to)) => Some((to.clone(), letter.team.clone(), letter.to.clone())),
+        _ => None,
+    };
+    let upload = match (&ticket, to) {
+        (Ticket::Letter { n, since, attempt, .. }, Some(to)) if shared.link.is_large(&bytes) => {
+            let key = shared.trust.borrow().key_of(&to).map_or([0; 32], |key| key.to_bytes());
+            let (letter, content) = ((to, *n), Content::of(&envelope, key));
+            let known = content.as_ref().and_then(|content| objects.find(&letter, content, *since, *attempt));
+            let known = known.map(str::to_owned);
+            Some(Upload { letter, attempt: *attempt, content, known })
         }
         _ => None,
     };
-    let published = match object {
-        Some(Ok(name)) => shared.link.publish_object(subject, id.as_deref(), &name).await,
-        Some(Err(error)) => Err(error),
-        None => shared.link.publish(subject, id.as_deref(), bytes).await,
-    };
+    Some(Ready { ticket, subject, id, bytes, lane, upload })
+}
+
+/// Publishes what is small; the server's answer comes later.
+async fn publish(shared: &Shared, ready: Ready) -> Option<Answer> {
+    let Ready { ticket, subject, id, bytes, .. } = ready;
+    let published = shared.link.publish(subject, id.as_deref(), bytes).await;
+    answer(shared, ticket, published)
+}
+
+/// What the server will answer to a publication.
+fn answer(shared: &Shared, ticket: Ticket, published: Result<Stored, NatsError>) -> Option<Answer> {
     match published {
         Ok(stored) => Some(Box::pin(async move {
             let answer = stored.into_future().await;
@@ -176,30 +226,39 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, po
     }
 }
 
-/// The object of a letter: the one that the store has, or else a new one. One that was made with an attempt before `since` has that
-/// attempt in it, and no answer to it would count.
-async fn store(
-    shared: &Shared,
-    objects: &mut Objects,
-    (letter, since, id): ((Machine, u64), u32, &str),
-    envelope: &Envelope,
-    bytes: &[u8],
-) -> Result<String, NatsError> {
-    let key = shared.trust.borrow().key_of(&letter.0).map_or([0; 32], |key| key.to_bytes());
-    let content = Content::of(envelope, key);
-    let attempt = envelope.header.attempt;
-    let known = content.as_ref().and_then(|content| objects.find(&letter, content, since, attempt));
-    let known = known.map(str::to_owned);
+/// What came of an upload: the publication that names the object, and which object the letter has now, if that is a new one.
+struct Uploaded {
+    ticket: Ticket,
+    published: Result<Stored, NatsError>,
+    made: Option<Made>,
+}
+
+/// An object that was made for a letter.
+struct Made {
+    letter: (Machine, u64),
+    content: Content,
+    name: String,
+    attempt: u32,
+}
+
+/// Puts a letter into the object store, unless that has it, and publishes the object's name. One that was made with an attempt before
+/// the first one that counts has that attempt in it, and no answer to it would count.
+async fn upload(shared: Shared, ready: Ready, upload: Upload) -> Uploaded {
+    let Ready { ticket, subject, id, bytes, .. } = ready;
+    let Upload { letter, attempt, content, known } = upload;
+    let id = id.unwrap_or_default();
     if let Some(name) = known
         && shared.link.has_object(&name).await
     {
-        return Ok(name);
+        let published = shared.link.publish_object(subject, Some(&id), &name).await;
+        return Uploaded { ticket, published, made: None };
     }
-    shared.link.put_object(id, bytes).await?;
-    if let Some(content) = content {
-        delete(shared, objects.replace(letter, content, (id, attempt)));
+    if let Err(error) = shared.link.put_object(&id, &bytes).await {
+        return Uploaded { ticket, published: Err(error), made: None };
     }
-    Ok(id.to_owned())
+    let published = shared.link.publish_object(subject, Some(&id), &id).await;
+    let made = content.map(|content| Made { letter, content, name: id, attempt });
+    Uploaded { ticket, published, made }
 }
 
 /// Deletes objects, while other things go on. What cannot be deleted is left to its age.
@@ -273,7 +332,7 @@ mod tests {
                 at: now(),
             };
             let envelope = Envelope { header, body: Body::Letter(Letter::sample()) };
-            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1 })
+            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1, size: 2 })
         };
         assert_eq!(id_to("hub"), id_to("hub"));
         assert_ne!(id_to("hub"), id_to("desk"));

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use super::homes::News;
 use super::status::{ClockOffset, Status};
 use super::{now, steady_now};
-use crate::engine::{Engine, Identity, Post};
+use crate::engine::{Engine, Identity, Post, Room, Ticket};
 use crate::envelope::SharedTeam;
 use crate::files::Files;
 use crate::house::{House, Neighbour, Outcome};
@@ -28,15 +28,16 @@ use memory::Saved;
 pub use memory::remembered_homes;
 pub use message::{Handle, Input, Output, Word};
 
-/// Publications that the server has not answered yet.
+/// Publications that the server has not answered yet, and bytes of letters in them: many can be large.
 const MOST_UNDER_WAY: usize = 2_048;
+const MOST_BYTES_UNDER_WAY: usize = 16 << 20;
 /// How often the engine looks for what is due, while something waits for an answer.
 const TICK: Duration = Duration::from_millis(500);
 /// How often the ledger and clients' files are looked at, if no event told of anything new: where the system tells of
 /// changes, since events get lost; and where it does not, since files change on another machine.
-const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
+pub const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// Clients' files are not looked at again within this time: what is written into them comes in many events.
-const COLLECT_APART: Duration = Duration::from_millis(20);
+const FOLLOW_APART: Duration = Duration::from_millis(20);
 /// How often it is found out who is at home here, and who is placed here: while files change, and at rest.
 const MEMBERS_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 /// How often what has to be remembered is saved, if it changed.
@@ -52,6 +53,7 @@ pub struct Worker {
     outputs: mpsc::UnboundedSender<Output>,
     neighbours: BTreeMap<Machine, Neighbour>,
     under_way: usize,
+    bytes_under_way: usize,
     /// What was announced last.
     teams: Vec<SharedTeam>,
     places_again: bool,
@@ -80,13 +82,13 @@ pub struct Worker {
 /// When each thing is done next.
 struct Due {
     look: Instant,
-    collect: Instant,
+    follow: Instant,
     members: Instant,
     /// A machine may be away from then on.
     away: Instant,
     save: Instant,
     /// Not before, however many files change.
-    collect_from: Instant,
+    follow_from: Instant,
     members_from: Instant,
 }
 
@@ -116,6 +118,7 @@ impl Worker {
             outputs,
             neighbours: saved.neighbours.clone(),
             under_way: 0,
+            bytes_under_way: 0,
             teams: Vec::new(),
             places_again: false,
             knows_all: !saved.neighbours.is_empty(),
@@ -128,11 +131,11 @@ impl Worker {
             namesake: None,
             due: Due {
                 look: start,
-                collect: start,
+                follow: start,
                 members: start,
                 away: start,
                 save: start + SAVE_EVERY,
-                collect_from: start,
+                follow_from: start,
                 members_from: start,
             },
             catch_up: watch::Sender::new(0),
@@ -201,7 +204,7 @@ impl Worker {
     /// How long nothing has to be done, if nothing happens.
     fn rest(&self) -> Duration {
         let now = Instant::now();
-        let mut next = self.due.look.min(self.due.collect).min(self.due.members).min(self.due.away);
+        let mut next = self.due.look.min(self.due.follow).min(self.due.members).min(self.due.away);
         if self.is_unsaved {
             next = next.min(self.due.save);
         }
@@ -251,8 +254,12 @@ impl Worker {
                 let _ = answer.send(verdict);
             }
             Input::Published(ticket, position) => {
-                self.under_way = self.under_way.saturating_sub(1);
+                self.end(&ticket);
                 self.engine.published(&ticket, position, steady_now());
+            }
+            Input::TooLarge(ticket, bytes) => {
+                self.end(&ticket);
+                self.engine.give_up(&ticket, bytes, steady_now());
             }
             Input::Stream(stream) => self.engine.set_stream(stream),
             Input::Connected(is_up) => {
@@ -277,7 +284,7 @@ impl Worker {
             Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
-                self.due.collect = self.due.collect.min(self.due.collect_from);
+                self.due.follow = self.due.follow.min(self.due.follow_from);
                 self.due.members = self.due.members.min(self.due.members_from);
                 self.engine.wake();
             }
@@ -294,15 +301,13 @@ impl Worker {
             self.due.look = start + self.look_every;
             self.engine.wake();
         }
-        let is_collect = start >= self.due.collect;
-        if is_collect {
-            self.due.collect = start + self.look_every;
-            self.due.collect_from = start + COLLECT_APART;
-            let Outcome { done: collected, trouble } = self.engine.local().collect();
-            self.note_trouble(trouble);
+        let is_follow = start >= self.due.follow;
+        if is_follow {
+            self.due.follow = start + self.look_every;
+            self.due.follow_from = start + FOLLOW_APART;
             let Outcome { done: has_news, trouble } = self.engine.local().look();
             self.note_trouble(trouble);
-            if collected > 0 || has_news {
+            if has_news {
                 self.engine.wake();
             }
         }
@@ -324,6 +329,8 @@ impl Worker {
                 self.due.members = start;
                 // Owners of tasks may be called otherwise here now.
                 self.residences.send_modify(|_| ());
+            } else if trouble.is_some() {
+                self.due.members = start + MEMBERS_EVERY.0;
             }
             self.note_trouble(trouble);
             self.ask_for_stream();
@@ -331,7 +338,7 @@ impl Worker {
                 self.put_homes();
             }
         }
-        is_look || is_collect || is_time || is_place
+        is_look || is_follow || is_time || is_place
     }
 
     fn announce(&mut self) {
@@ -347,9 +354,12 @@ impl Worker {
         if self.has_namesake() {
             return;
         }
-        let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
+        let room = Room {
+            letters: MOST_UNDER_WAY.saturating_sub(self.under_way),
+            bytes: MOST_BYTES_UNDER_WAY.saturating_sub(self.bytes_under_way),
+        };
         let epoch = self.engine.me().epoch.clone();
-        match self.engine.poll(steady_now(), free) {
+        match self.engine.poll(steady_now(), room) {
             Ok(posts) => self.post(posts),
             Err(error) => self.note(&error),
         }
@@ -367,7 +377,14 @@ impl Worker {
             return;
         }
         self.under_way += posts.len();
+        self.bytes_under_way += posts.iter().map(|post| post.ticket.size()).sum::<usize>();
         let _ = self.outputs.send(Output::Posts(posts));
+    }
+
+    /// A publication is over.
+    fn end(&mut self, ticket: &Ticket) {
+        self.under_way = self.under_way.saturating_sub(1);
+        self.bytes_under_way = self.bytes_under_way.saturating_sub(ticket.size());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
+use atm_bridge::engine::{Engine, Identity, Memory, Post, Room, Ticket, Verdict};
 use atm_bridge::envelope::{Applied, Body, Envelope, Failure, Header, Receipts};
 use atm_bridge::local::{Letter, Local, Receipt};
 use atm_bridge::name::Machine;
@@ -70,7 +70,7 @@ fn from_hub(epoch: &str, n: u64, body: Body) -> Envelope {
 
 /// Publishes what is due; the server has it from this number on.
 fn publish(engine: &mut Engine<Shared>, now: Stamp, first: u64) -> Vec<Post> {
-    let posts = engine.poll(now, 100).unwrap();
+    let posts = engine.poll(now, Room { letters: 100, bytes: 1 << 20 }).unwrap();
     for (post, seq) in posts.iter().zip(first..) {
         engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), now);
     }
@@ -264,4 +264,110 @@ fn a_question_is_answered_like_a_batch() {
     let (verdicts, posts) = engine.receive(vec![from_hub("h", 0, question)], at(0));
     assert_eq!(verdicts, [Verdict::Done]);
     assert_eq!(posts[0].envelope.body, Body::Applied(Applied { upto: String::new(), unshared: [].into() }));
+}
+
+/// It was published every 15 seconds for ever, and those behind it were held by their recipient: nobody reads so large an envelope.
+#[test]
+fn a_letter_that_nobody_reads_has_failed_and_the_next_one_may_pass() {
+    let ledger = ledger();
+    for id in ["large", "next"] {
+        ledger.0.borrow_mut().send(id.into(), "bob", &hub(), 0);
+    }
+    let mut engine = laptop(&ledger);
+    let posts = engine.poll(at(0), Room { letters: 1, bytes: 1 << 20 }).unwrap();
+    engine.give_up(&posts[0].ticket, 70 << 20, at(0));
+    assert!(ledger.0.borrow().sent[&1].stages.contains("failed"));
+    let posts = publish(&mut engine, at(1), 1);
+    let Body::Letter(next) = &posts[0].envelope.body else { panic!("{posts:?}") };
+    assert_eq!((next.id.as_str(), next.after), ("next", None));
+    // Nothing of it is left to wait for.
+    let confirm = vec![Receipt { id: "next".into(), team: "alpha".into(), record: "written".into() }];
+    engine.receive(vec![from_hub("h", 0, Body::Confirm(confirm))], at(2));
+    assert!(engine.outbox().is_empty());
+}
+
+/// How many times letters are published while hub, which has processed all of the stream, is asked again and again.
+fn posts_within(engine: &mut Engine<Shared>, (from, seconds): (i64, i64), seq: &mut u64) -> usize {
+    let mut count = 0;
+    for second in from..from + seconds {
+        engine.set_stream(Some(stream(*seq, second)));
+        let passed = Some(Position { stream: "s".into(), seq: *seq });
+        engine.heard_from(&hub(), passed, at(second));
+        let posts = publish(engine, at(second), *seq + 1);
+        *seq += posts.len() as u64;
+        count += posts.len();
+    }
+    count
+}
+
+/// A file that cannot be written for days: each letter for it was published whole again every 15 seconds.
+#[test]
+fn what_the_recipients_ledger_has_is_not_published_again_before_its_file_is_written() {
+    let ledger = ledger();
+    ledger.0.borrow_mut().send("first".into(), "bob", &hub(), 0);
+    let (mut engine, mut seq) = (laptop(&ledger), 0);
+    assert_eq!(posts_within(&mut engine, (0, 1), &mut seq), 1);
+    let answer = |id: &str, record: &str| {
+        let receipt = Receipt { id: id.into(), team: "alpha".into(), record: record.into() };
+        from_hub("h", 0, Body::Confirm(vec![receipt]))
+    };
+    engine.heard_epoch(&hub(), "h");
+    engine.receive(vec![answer("first", "accepted")], at(1));
+    assert_eq!(posts_within(&mut engine, (1, 600), &mut seq), 0);
+    assert_eq!(engine.outbox().len(), 1, "it is not written yet");
+    assert!(ledger.0.borrow().sent[&1].stages.is_empty());
+    // What is behind it does not follow it: hub's bridge may forget that it has passed it.
+    ledger.0.borrow_mut().send("second".into(), "bob", &hub(), 0);
+    engine.wake();
+    let posts = publish(&mut engine, at(601), seq + 1);
+    let Body::Letter(second) = &posts[0].envelope.body else { panic!("{posts:?}") };
+    assert_eq!((posts.len(), second.after), (1, None));
+    engine.receive(vec![answer("second", "written")], at(602));
+    seq += 1;
+    // Hub has lost its log, and what it had accepted with it.
+    engine.heard_epoch(&hub(), "h");
+    assert_eq!(posts_within(&mut engine, (603, 5), &mut seq), 0);
+    engine.heard_epoch(&hub(), "i");
+    assert_eq!(posts_within(&mut engine, (610, 1), &mut seq), 1);
+    engine.receive(vec![answer("first", "written")], at(611));
+    assert!(engine.outbox().is_empty());
+}
+
+#[test]
+fn a_letter_that_is_accepted_and_never_told_of_again_is_published_now_and_then() {
+    let ledger = ledger();
+    ledger.0.borrow_mut().send("first".into(), "bob", &hub(), 0);
+    let (mut engine, mut seq) = (laptop(&ledger), 0);
+    posts_within(&mut engine, (0, 1), &mut seq);
+    let receipt = Receipt { id: "first".into(), team: "alpha".into(), record: "accepted".into() };
+    engine.receive(vec![from_hub("h", 0, Body::Confirm(vec![receipt]))], at(1));
+    assert_eq!(posts_within(&mut engine, (1, 3_599), &mut seq), 0);
+    assert_eq!(posts_within(&mut engine, (3_600, 3), &mut seq), 1);
+}
+
+/// A backlog of large letters was in memory as a whole when the bridge started.
+#[test]
+fn no_more_bytes_of_letters_are_under_way_than_there_is_room_for() {
+    let ledger = ledger();
+    for number in 0..40 {
+        let n = ledger.0.borrow_mut().send(format!("id-{number}"), "bob", &hub(), 0);
+        let size = if number == 30 { 5 << 20 } else { 1 << 20 };
+        ledger.0.borrow_mut().sent.get_mut(&n).unwrap().letter.letter = "x".repeat(size);
+    }
+    let mut engine = laptop(&ledger);
+    let room = Room { letters: 100, bytes: 4 << 20 };
+    let (mut seq, mut order) = (0, Vec::new());
+    while order.len() < 40 {
+        let posts = engine.poll(at(0), room).unwrap();
+        let sizes: Vec<usize> = posts.iter().map(|post| post.ticket.size()).collect();
+        assert!(sizes.iter().sum::<usize>() <= room.bytes || sizes == [5 << 20], "{sizes:?}");
+        assert!(!posts.is_empty());
+        assert!(engine.poll(at(0), Room { bytes: 0, ..room }).unwrap().is_empty());
+        for post in posts {
+            seq += 1;
+            engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), at(0));
+            order.push(post.envelope.header.n);
+        }
+    }
+    assert!(order.is_sorted(), "{order:?}");
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::{House, Neighbour, Outcome, Share};
-use atm_bridge::local::{Letter, Local, Outgoing, Receipt, TakenIn};
+use atm_bridge::local::{Confirmed, Letter, Local, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::homes::{Former, Homes, MemberKey, Residence, Resident, Slot};
 use atm_office::Office;
-use atm_office::machines::RemoteMember;
+use atm_office::machines::{RemoteMember, Stage};
 use atm_office::mail::send::{Letter as Words, SendOptions};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
@@ -221,7 +221,7 @@ fn mail_that_never_left_the_file_is_confirmed_when_its_member_is_given_back() {
     assert_eq!(again.iter().map(|letter| letter.home).collect::<Vec<_>>(), [Some(3)]);
     let receipts = hub.take_in(&laptop.name, &again);
     assert_eq!(hub.texts("bob"), ["first"]);
-    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![true; receipts.len()]);
+    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![Confirmed::Written; receipts.len()]);
     assert!(laptop.outgoing().is_empty());
 }
 
@@ -251,7 +251,7 @@ fn what_stood_in_the_file_of_an_earlier_stay_says_nothing_of_this_one() {
     // He was away since, and left it behind.
     laptop.hear("hub", 3, &["desk"], 0);
     laptop.place(&[("hub", "bob", Some(3))]);
-    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![false; receipts.len()]);
+    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![Confirmed::Nothing; receipts.len()]);
     assert_eq!(laptop.outgoing().len(), 1);
 }
 
@@ -502,4 +502,60 @@ fn what_becomes_of_an_answer_for_another_team_is_told_without_anybodys_command()
             told.iter().any(|(_, told)| told.id == answered.id && told.record.contains("\"taken\""))
         });
     }
+}
+
+/// A letter that no machine can read has failed here, and nobody elsewhere said so.
+#[test]
+fn what_cannot_be_carried_has_failed_by_this_machines_word() {
+    let (mut laptop, _hub) = pair();
+    laptop.send("ann", "bob", "large");
+    let letters = laptop.outgoing();
+    for _ in 0..2 {
+        laptop.house.give_up(letters[0].n, "it is too large").unwrap();
+    }
+    assert!(laptop.outgoing().is_empty());
+    let track = laptop.office.track(Some(&team()), &letters[0].id).unwrap();
+    let failed: Vec<_> = track.stages.iter().filter(|stage| stage.stage == Stage::Failed).collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!((failed[0].evidence.what.as_str(), &failed[0].evidence.machine), ("it is too large", &None));
+}
+
+/// Each letter for a file that could not be written came again, whole, every 15 seconds; and everything else waited for the file's lock
+/// for 12 seconds, each time: a client that deleted its team's folder meanwhile took along what had lain there.
+#[test]
+fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confirmed() {
+    let (mut laptop, mut hub) = pair();
+    let inboxes = hub.folder.path().join("root/teams/demo/inboxes");
+    let lock = inboxes.join("bob.json.lock");
+    fs::create_dir_all(&lock).unwrap();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let mut collector = hub.house.collector();
+    let receipts = std::thread::scope(|scope| {
+        let taking = scope.spawn(|| hub.take_in(&laptop.name, &letters));
+        let entry =
+            r#"[{"from":"bob","text":"by a client","timestamp":"2027-01-15T08:00:00.000Z","read":false}]"#;
+        fs::write(inboxes.join("ann.json"), entry).unwrap();
+        // Ann's lock is held as well: her mail is in the log before anybody waits for it.
+        fs::create_dir_all(inboxes.join("ann.json.lock")).unwrap();
+        assert!(collector.collect().is_err(), "it could not be taken out");
+        fs::remove_file(inboxes.join("ann.json")).unwrap();
+        taking.join().unwrap()
+    });
+    assert_eq!(hub.outgoing().iter().map(words).collect::<Vec<_>>(), ["by a client"]);
+    // The lock is not old enough yet that it belongs to nobody.
+    assert_eq!((lock.is_dir(), hub.texts("bob").len()), (true, 0));
+    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), [Confirmed::Accepted]);
+    let stage = |laptop: &Site| laptop.office.track(Some(&team()), &letters[0].id).unwrap().stage;
+    assert_eq!((stage(&laptop), laptop.outgoing().len()), (Stage::Accepted, 1));
+    fs::remove_dir(&lock).unwrap();
+    let mut told = Vec::new();
+    wait_until("its sender's machine is told", || {
+        assert!(hub.house.look().trouble.is_none());
+        told = hub.house.receipts_since(None, 1_000).unwrap().0;
+        !told.is_empty()
+    });
+    let told: Vec<Receipt> = told.into_iter().map(|(_, receipt)| receipt).collect();
+    assert_eq!(laptop.house.confirm(&hub.name, &told).unwrap(), [Confirmed::Written]);
+    assert_eq!((stage(&laptop), hub.texts("bob")), (Stage::Written, vec!["first".to_owned()]));
 }

@@ -14,7 +14,8 @@ use atm_office::protocol::report::Alive;
 use atm_support::wait_until;
 use atm_wire::Stamp;
 
-use super::server::Server;
+use super::crossing::object_bytes;
+use super::server::{Proxy, Server};
 use super::world::{Machine, TEAM, introduce, name, pair, team};
 
 /// A connection of a machine whose bridge is the test itself.
@@ -181,4 +182,34 @@ fn a_machine_whose_bridge_is_killed_is_away_and_its_members_are_offline_until_it
     hub.start();
     wait_until("hub is back", is_there);
     wait_until("bob is back", || !is_offline());
+}
+
+/// Its heartbeats waited until the whole of a large letter was uploaded: all others called it away.
+#[test]
+fn a_machine_is_heard_while_it_uploads_a_large_letter_over_a_slow_line() {
+    let server = Server::start_with("max_payload: 262144");
+    let line = Proxy::to(server.port());
+    let (laptop, hub) = pair(&line.url(), &server.url());
+    let beats = |voice: &Voice| {
+        let key = format!("$KV.{}.laptop", Names::of(&voice.me.realm).presence);
+        let bucket = format!("KV_{}", Names::of(&voice.me.realm).presence);
+        voice.runtime.block_on(async {
+            let stream = voice.link.context().get_stream(bucket).await.unwrap();
+            stream.get_last_raw_message_by_subject(&key).await.map_or(0, |beat| beat.sequence)
+        })
+    };
+    let voice = Voice::of("other", &server);
+    line.slow_down(64 << 10);
+    let text = "a very long report ".repeat(400_000);
+    laptop.send("ann", "bob", &text);
+    wait_until("its upload has begun", || object_bytes(&server.url()) > 100_000);
+    for _ in 0..2 {
+        let before = beats(&voice);
+        wait_until("laptop says that it is there", || beats(&voice) > before);
+    }
+    let uploaded = object_bytes(&server.url());
+    assert!(uploaded < 6_000_000, "it is still under way: {uploaded}");
+    assert_eq!(hub.status()["machines"]["laptop"]["present"], true);
+    line.slow_down(0);
+    wait_until("it is in bob's file", || hub.texts("bob") == [text.as_str()]);
 }

@@ -121,6 +121,26 @@ impl Scene {
         });
     }
 
+    /// The same of one whose object is not there.
+    pub(crate) fn bury_object(&self, object: &str, why: &str) {
+        let (realm, hub) = ("home".parse().unwrap(), "hub".parse().unwrap());
+        let message = PublishMessage::build().header("Atm-Reason", why).header("Atm-Object", object);
+        self.runtime.block_on(async {
+            let dead = subject::dead(&realm, &hub);
+            self.link.context().send_publish(dead, message).await.unwrap().await.unwrap();
+        });
+    }
+
+    /// The reason of hub's last dead letter, as the server has it.
+    pub(crate) fn reason_at_server(&self) -> String {
+        let (realm, hub) = ("home".parse().unwrap(), "hub".parse().unwrap());
+        self.runtime.block_on(async {
+            let stream = self.link.context().get_stream_no_info(Names::of(&realm).stream).await.unwrap();
+            let found = stream.get_last_raw_message_by_subject(&subject::dead(&realm, &hub)).await.unwrap();
+            found.headers.get("Atm-Reason").unwrap().to_string()
+        })
+    }
+
     /// Laptop was told that this letter cannot be taken in; its id.
     pub(crate) fn fail(&self, envelope: &Envelope) -> String {
         let Body::Letter(Letter { id, .. }) = &envelope.body else { panic!("a letter") };

@@ -1,13 +1,14 @@
 //! A real nats-server, and a proxy before it that can be cut.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use atm_support::wait_until;
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -154,10 +155,12 @@ impl Drop for Server {
     }
 }
 
-/// A way to a server that can be cut.
+/// A way to a server that can be cut, and can be slow.
 pub(crate) struct Proxy {
     port: u16,
     is_cut: Arc<AtomicBool>,
+    /// Bytes a second on the way to the server; 0: as many as there are.
+    rate: Arc<AtomicU64>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
 
@@ -167,6 +170,8 @@ impl Proxy {
         let port = listener.local_addr().unwrap().port();
         let (is_cut, open) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let (cut, streams) = (Arc::clone(&is_cut), Arc::clone(&open));
+        let rate = Arc::new(AtomicU64::new(0));
+        let slow = Arc::clone(&rate);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if cut.load(Ordering::SeqCst) {
@@ -174,11 +179,11 @@ impl Proxy {
                 }
                 let Ok(there) = TcpStream::connect(("127.0.0.1", server)) else { continue };
                 streams.lock().unwrap().extend([client.try_clone().unwrap(), there.try_clone().unwrap()]);
-                copy(client.try_clone().unwrap(), there.try_clone().unwrap());
-                copy(there, client);
+                copy(client.try_clone().unwrap(), there.try_clone().unwrap(), Some(Arc::clone(&slow)));
+                copy(there, client, None);
             }
         });
-        Self { port, is_cut, open }
+        Self { port, is_cut, rate, open }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -192,14 +197,35 @@ impl Proxy {
         }
     }
 
+    /// From now on so many bytes a second go to the server; 0: as many as there are.
+    pub(crate) fn slow_down(&self, rate: u64) {
+        self.rate.store(rate, Ordering::SeqCst);
+    }
+
     pub(crate) fn mend(&self) {
         self.is_cut.store(false, Ordering::SeqCst);
     }
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream) {
+fn copy(mut from: TcpStream, mut to: TcpStream, rate: Option<Arc<AtomicU64>>) {
     thread::spawn(move || {
-        let _ = io::copy(&mut from, &mut to);
+        let _ = match rate {
+            None => io::copy(&mut from, &mut to).map(drop),
+            Some(rate) => copy_slowly(&mut from, &mut to, &rate),
+        };
         let _ = to.shutdown(Shutdown::Both);
     });
+}
+
+fn copy_slowly(from: &mut TcpStream, to: &mut TcpStream, rate: &AtomicU64) -> io::Result<()> {
+    let mut buffer = vec![0; 8 << 10];
+    loop {
+        let count = from.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let millis = (count as u64 * 1_000).checked_div(rate.load(Ordering::SeqCst)).unwrap_or(0);
+        thread::sleep(Duration::from_millis(millis));
+        to.write_all(&buffer[..count])?;
+    }
 }

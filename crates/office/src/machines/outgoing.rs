@@ -17,6 +17,9 @@ use crate::office::Office;
 /// How often a sender that waits for another machine asks: at first, and at most.
 const ASK_EVERY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
+/// Bytes of letters that are read together: the page ends soon behind them.
+const MOST_BYTES: usize = 4 << 20;
+
 /// A letter that is accepted for another machine, and that this one does not know to be written.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
@@ -45,7 +48,8 @@ pub struct Outgoing {
 }
 
 impl Machines<'_> {
-    /// What waits for other machines, after a number, in the order in which it was accepted, at most so many.
+    /// What waits for other machines, after a number, in the order in which it was accepted, at most so many, and fewer where they
+    /// are large. None: there is no more.
     pub fn outgoing(&self, after: i64, most: usize) -> Result<Vec<Outgoing>, OfficeError> {
         let office = self.office;
         if !office.books.exist() {
@@ -54,9 +58,10 @@ impl Machines<'_> {
         let root = office.root_key();
         let mut tables: HashMap<String, Table> = HashMap::new();
         let mut homes: HashMap<InboxKey, Option<MachineName>> = HashMap::new();
-        let (mut found, mut last) = (Vec::new(), after);
+        let (mut found, mut last): (Vec<Outgoing>, i64) = (Vec::new(), after);
+        let mut bytes = 0;
         // What waits for members of this machine stands between, for a moment.
-        while found.len() < most {
+        while found.len() < most && bytes < MOST_BYTES {
             let part = office.books.with(|ledger| ledger.undelivered(&root, last, most))?;
             let Some(end) = part.last().map(|row| row.number) else { break };
             last = end;
@@ -71,7 +76,9 @@ impl Machines<'_> {
                         .or_insert_with(|| self.left_for(&team, table, &row.inbox.name))
                         .clone(),
                 };
-                found.extend(home.map(|home| outgoing(row, (draft, home), team, table)));
+                let Some(home) = home else { continue };
+                bytes += row.draft.len();
+                found.push(outgoing(row, (draft, home), team, table));
             }
         }
         found.truncate(most);

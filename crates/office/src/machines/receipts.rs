@@ -44,6 +44,15 @@ pub struct Receipt {
     pub origin: String,
 }
 
+/// Whose word a receipt is.
+#[derive(Debug, Clone, Copy)]
+enum Teller {
+    /// The machine's that the message is for.
+    TheirMachine,
+    /// This one's: the message never got there.
+    ThisMachine,
+}
+
 impl Machines<'_> {
     /// What became, after a cursor, of mail that came from other machines, at most so many events further, and where the
     /// next ones begin. Without a cursor, or with one of a log that is gone, from the start. Only events of this machine
@@ -120,6 +129,16 @@ impl Machines<'_> {
     /// Records what another machine tells of mail that is for its members; says how much of it was news. Being told
     /// twice, or in another order, changes nothing. What is about other mail is passed over.
     pub fn confirm(&self, from: &MachineName, receipts: &[Receipt]) -> Result<usize, OfficeError> {
+        self.record(from, receipts, Teller::TheirMachine)
+    }
+
+    /// Records that a letter can never be carried to its machine: it has failed, and this machine says so.
+    pub fn give_up(&self, letter: &Outgoing, why: &str) -> Result<(), OfficeError> {
+        let receipt = self.receipt_of_failure(letter, why)?;
+        self.record(&letter.machine, &[receipt], Teller::ThisMachine).map(drop)
+    }
+
+    fn record(&self, from: &MachineName, receipts: &[Receipt], teller: Teller) -> Result<usize, OfficeError> {
         let (office, root) = (self.office, self.office.root_key());
         let now = office.now().as_millis();
         let mut tables: HashMap<&TeamName, Table> = HashMap::new();
@@ -131,7 +150,7 @@ impl Machines<'_> {
             for receipt in receipts.iter().filter(|receipt| receipt.stage != Stage::Accepted) {
                 for message in ledger.find(&root, &receipt.id, false)? {
                     if is_about(ledger, receipt, from, &message, &tables[&receipt.team])? {
-                        received.push(receipt.received(from, message));
+                        received.push(receipt.received(from, message, teller));
                     }
                 }
             }
@@ -189,7 +208,7 @@ impl Receipt {
         is_end(self.stage)
     }
 
-    fn received(&self, from: &MachineName, message: Recorded) -> Received {
+    fn received(&self, from: &MachineName, message: Recorded, teller: Teller) -> Received {
         let origin = Uuid::parse_str(&self.origin)
             .unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_URL, from.as_str().as_bytes()));
         // The same file, under another epoch, is news to who sent the letter there again.
@@ -202,7 +221,10 @@ impl Receipt {
             is_unwritten: self.is_unwritten,
             at: self.at.as_millis(),
             // Which machine says so is what its signature says, and nothing in the receipt.
-            evidence: self.evidence.clone().on_machine(from.as_str()),
+            evidence: match teller {
+                Teller::TheirMachine => self.evidence.clone().on_machine(from.as_str()),
+                Teller::ThisMachine => self.evidence.clone(),
+            },
             origin: (origin, Uuid::new_v5(&origin, event.as_bytes())),
         }
     }

@@ -23,6 +23,8 @@ pub enum Input {
     Wanted(Box<Envelope>, oneshot::Sender<Verdict>),
     /// What the server answered to a publication.
     Published(Ticket, Option<Position>),
+    /// A letter makes an envelope of so many bytes, more than anybody reads: it is not published.
+    TooLarge(Ticket, usize),
     /// The stream as it is; none: out of reach.
     Stream(Option<StreamView>),
     /// The connection came or went.

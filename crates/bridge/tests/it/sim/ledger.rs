@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use atm_bridge::envelope::{Failure, SharedTeam};
-use atm_bridge::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
+use atm_bridge::local::{Confirmed, Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::homes::{Entries, Homes, MemberKey, Resident};
 
@@ -343,18 +343,22 @@ impl Local for Shared {
         Ok(is_away || ledger.known.contains_key(&letter.id) || ledger.poison.contains(&letter.id))
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError> {
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<Confirmed>, LocalError> {
         let mut ledger = self.0.borrow_mut();
         ledger.check_disk()?;
         let mut counts = Vec::new();
         for receipt in receipts {
             let n = ledger.sent.iter().find(|(_, sent)| sent.letter.id == receipt.id).map(|(n, _)| *n);
             let n = n.expect("a receipt is about a letter that was sent");
+            if receipt.record == "accepted" {
+                counts.push(Confirmed::Accepted);
+                continue;
+            }
             let is_about = ledger.counts(from, &ledger.sent[&n], &receipt.record);
             if is_about {
                 ledger.sent.get_mut(&n).unwrap().stages.insert(receipt.record.clone());
             }
-            counts.push(is_about);
+            counts.push(if is_about { Confirmed::Written } else { Confirmed::Nothing });
         }
         Ok(counts)
     }
@@ -370,6 +374,13 @@ impl Local for Shared {
         };
         assert!(failure.id.is_empty() || sent.letter.id == failure.id);
         sent.stages.insert("failed".into());
+        Ok(())
+    }
+
+    fn give_up(&mut self, n: u64, _why: &str) -> Result<(), LocalError> {
+        let mut ledger = self.0.borrow_mut();
+        ledger.check_disk()?;
+        ledger.sent.get_mut(&n).unwrap().stages.insert("failed".into());
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `atm bridge dead`.
 
-use atm_bridge::envelope::{Body, codec};
+use atm_bridge::envelope::{Body, Refusal, codec};
 use atm_bridge::house::Share;
 use atm_bridge::local::Letter;
 use atm_bridge::name::{Machine, Realm};
@@ -60,9 +60,12 @@ async fn again(context: &Context, link: &Link, number: u64, subject: &str) -> Re
         let text = format!("there is no dead letter {number}");
         return Err(Failure::new(3, "no_such_dead_letter", text).hint("`atm bridge dead` lists them"));
     };
-    wanted::add(&context.files(), &dead.envelope)
-        .map_err(|error| Failure::new(7, "io", error.to_string()))?;
-    let stored = link.publish(subject.to_owned(), None, dead.envelope).await?;
+    let Some(envelope) = dead.envelope else {
+        let text = format!("the envelope of dead letter {number} is not there any more");
+        return Err(Failure::new(3, "no_such_dead_letter", text).hint("have its sender send it again"));
+    };
+    wanted::add(&context.files(), &envelope).map_err(|error| Failure::new(7, "io", error.to_string()))?;
+    let stored = link.publish(subject.to_owned(), None, envelope).await?;
     stored.await.map_err(|error| Failure::new(7, "nats", error.to_string()))?;
     let is_running = context.office().machines().is_served();
     if context.json {
@@ -80,13 +83,18 @@ async fn list(context: &Context, link: &Link, realm: &Realm, machine: &Machine) 
     let (mut documents, mut lines) = (Vec::new(), Vec::new());
     for dead in link.dead_letters(1, MOST).await? {
         let letter = letter_in(&dead, (&trust, &key), realm, machine);
+        let reason = match &letter {
+            Err(more) => format!("{}; {more}", dead.reason),
+            Ok(_) => dead.reason,
+        };
+        let letter = letter.ok().flatten();
         let is_taken = letter.as_ref().is_some_and(|letter| is_taken(context, &shares, letter));
         let (id, from, to) = letter.map(|letter| (letter.id, letter.from, letter.to)).unwrap_or_default();
         let about = if id.is_empty() { String::new() } else { format!("  {from} to {to}, {id}") };
-        let state = if is_taken { "taken in since" } else { dead.reason.as_str() };
+        let state = if is_taken { "taken in since" } else { reason.as_str() };
         lines.push(format!("{:<8} {state}{about}", dead.seq));
         documents.push(json!({
-            "number": dead.seq, "reason": dead.reason, "subject": dead.subject, "id": id, "from": from, "to": to,
+            "number": dead.seq, "reason": reason, "subject": dead.subject, "id": id, "from": from, "to": to,
             "taken": is_taken,
         }));
     }
@@ -100,17 +108,20 @@ async fn list(context: &Context, link: &Link, realm: &Realm, machine: &Machine) 
     Ok(0)
 }
 
-/// The letter in a dead envelope, if this version can read it.
+/// The letter in a dead envelope, if it is there; or what there is to say beside the reason, which says nothing of what may have
+/// been sealed.
 fn letter_in(
     dead: &DeadLetter,
     (trust, key): (&Trust, &SigningKey),
     realm: &Realm,
     machine: &Machine,
-) -> Option<Letter> {
-    let checked = codec::check(&dead.envelope, trust, realm, machine).ok()?;
-    match checked.open(key).ok()?.body {
-        Body::Letter(letter) => Some(letter),
-        _ => None,
+) -> Result<Option<Letter>, String> {
+    let envelope = dead.envelope.as_ref().ok_or("its envelope is not there any more")?;
+    let Ok(checked) = codec::check(envelope, trust, realm, machine) else { return Ok(None) };
+    match checked.open(key).map(|envelope| envelope.body) {
+        Ok(Body::Letter(letter)) => Ok(Some(letter)),
+        Err(Refusal::Unreadable { why, .. }) => Err(why),
+        _ => Ok(None),
     }
 }
 

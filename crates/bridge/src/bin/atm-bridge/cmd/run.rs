@@ -9,8 +9,9 @@ use atm_bridge::engine::Identity;
 use atm_bridge::house::House;
 use atm_bridge::nats::connect::without_password;
 use atm_bridge::nats::setup::Limits;
+use atm_bridge::run::collecting::Collecting;
 use atm_bridge::run::status::Status;
-use atm_bridge::run::worker::{Handle, Input, Worker};
+use atm_bridge::run::worker::{Handle, Input, LOOK_EVERY, Worker};
 use atm_bridge::run::{self, Plan};
 use atm_bridge::tasks::files::OfficeFiles;
 use atm_bridge::trust::Trust;
@@ -75,6 +76,8 @@ impl Run {
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();
         let (outputs, posts) = mpsc::unbounded_channel();
+        let every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
+        let collecting = Collecting::new(house.collector(), engine.clone(), every);
         let mut watched = house.watched()?;
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
@@ -89,7 +92,7 @@ impl Run {
         let folders = quiet.clone();
         let waker = thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || wake_on_changes(watched, &folders, &watching, followed))?;
+            .spawn(move || wake_on_changes(watched, &folders, &watching, (followed, collecting)))?;
         let plan = Plan {
             me,
             key,
@@ -128,12 +131,20 @@ impl Run {
     }
 }
 
-/// Files changed: the engine looks. Trust that was changed by `atm bridge trust`, which rings the bell, holds from then on.
-fn wake_on_changes(folders: Vec<PathBuf>, stop: &Stop, engine: &Handle, mut trust: FollowedTrust) {
+/// Files changed: the engine looks, and what clients wrote for other machines is collected. Trust that was changed by
+/// `atm bridge trust`, which rings the bell, holds from then on.
+fn wake_on_changes(
+    folders: Vec<PathBuf>,
+    stop: &Stop,
+    engine: &Handle,
+    (mut trust, mut collecting): (FollowedTrust, Collecting),
+) {
     let mut watch = FolderWatch::until(folders, stop);
     while !watch.is_over() {
-        if watch.wait_for_change(Some(Instant::now() + TRUST_LOOK)) {
+        collecting.carry_out();
+        if watch.wait_for_change(Some(collecting.due().min(Instant::now() + TRUST_LOOK))) {
             engine.send(Input::Wake);
+            collecting.note_change();
         }
         trust.look(engine);
     }
