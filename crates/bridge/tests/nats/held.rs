@@ -81,6 +81,8 @@ fn a_machine_that_is_trusted_no_more_keeps_nobody() {
     }
     assert_eq!(take(&hub, "bob")["epoch"], 3);
     laptop.wait_for_home("bob", "hub", 3);
+    // He was on nobody's list for a moment.
+    wait_until("laptop has him on its list", || laptop.machine_of("bob") == "hub");
     arrives(&laptop, &hub, "back at home");
 }
 
