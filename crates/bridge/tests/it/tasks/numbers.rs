@@ -137,5 +137,5 @@ fn a_new_task_that_gets_no_number_stops_no_other_one() {
     realm.sync();
     let (titles, linked) = (realm.titles(), realm.task(0, id(9)).unwrap());
     let mine = titles.iter().find(|(_, title)| title == "mine").unwrap();
-    assert_eq!(linked.blocked_by, [mine.0.clone()], "{titles:?}");
+    assert_eq!(linked.blocked_by, std::slice::from_ref(&mine.0), "{titles:?}");
 }
