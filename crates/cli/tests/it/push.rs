@@ -98,6 +98,7 @@ fn in_a_turn_it_comes_between_two_tool_calls_and_by_no_hook() {
 #[test]
 fn bursts_arrive_whole_in_order_and_once() {
     let scene = Scene::new();
+    scene.send("The first makes the mailbox.");
     for burst in 0..10 {
         let lines: Vec<String> = (0..100)
             .map(|number| {
