@@ -75,7 +75,7 @@ impl Scene {
     }
 
     /// What Claude Code's registry says of a session, with more keys.
-    fn lists(&self, session: &str, folder: &Path, pid: u64, more: Value) {
+    fn lists(&self, session: &str, folder: &Path, pid: u64, more: &Value) {
         let mut entry =
             json!({ "pid": pid, "sessionId": session, "cwd": folder, "procStart": self.probe.started(pid) });
         entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

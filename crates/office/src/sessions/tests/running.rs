@@ -21,8 +21,8 @@ fn a_single_run_for_a_program_takes_only_what_names_it_and_its_folders_name_does
     let shop = scene.make("shop");
     let (left, script) = (arrival(ONE, &shop, 11), arrival(SCRIPT, &shop, 13));
     scene.office.register_session(&left).unwrap();
-    scene.lists(ONE, &shop, 11, json!({ "entrypoint": "cli", "name": "left" }));
-    scene.lists(SCRIPT, &shop, 13, json!({ "entrypoint": "sdk-cli", "name": "script" }));
+    scene.lists(ONE, &shop, 11, &json!({ "entrypoint": "cli", "name": "left" }));
+    scene.lists(SCRIPT, &shop, 13, &json!({ "entrypoint": "sdk-cli", "name": "script" }));
     // None of our hooks was called there: nobody would take what names it.
     assert_eq!(scene.office.find_session("script").unwrap_err().code(), "no_such_session");
     scene.office.register_session(&script).unwrap();
@@ -44,7 +44,7 @@ fn a_single_run_alone_leaves_its_folders_mail_to_the_next_session() {
     let scene = Scene::new();
     let shop = scene.make("shop");
     let script = arrival(SCRIPT, &shop, 13);
-    scene.lists(SCRIPT, &shop, 13, json!({ "entrypoint": "sdk-cli" }));
+    scene.lists(SCRIPT, &shop, 13, &json!({ "entrypoint": "sdk-cli" }));
     scene.office.register_session(&script).unwrap();
     let sent = {
         let (to, session) = scene.office.session_address("shop").unwrap();
@@ -73,7 +73,7 @@ fn a_letter_is_not_kept_for_a_run_that_takes_no_mail() {
     let to = format!("{to}@{TEAM}").parse().unwrap();
     let letter = Letter { session: Some(SCRIPT.to_owned()), ..Letter::new(to, "are you there?") };
     scene.office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
-    scene.lists(SCRIPT, &shop, 13, json!({ "entrypoint": "sdk-cli" }));
+    scene.lists(SCRIPT, &shop, 13, &json!({ "entrypoint": "sdk-cli" }));
     assert_eq!(offered(&scene.office, &left), 1);
 }
 
@@ -88,7 +88,7 @@ fn a_session_that_is_named_is_told_of_alone_and_counts_its_own_mail() {
             (TWO, 12, json!({ "name": "right", "status": "waiting", "waitingFor": "permission" })),
         ] {
             scene.office.register_session(&arrival(session, &shop, pid)).unwrap();
-            scene.lists(session, &shop, pid, more);
+            scene.lists(session, &shop, pid, &more);
         }
         if has_mailbox {
             scene.send("left", "for the left one");
@@ -177,7 +177,7 @@ fn nothing_is_pushed_into_a_single_run_nor_noted_of_it() {
     let shop = scene.make("shop");
     scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
     let id = scene.send("shop", "for who works there");
-    scene.lists(SCRIPT, &shop, 13, json!({ "entrypoint": "sdk-cli" }));
+    scene.lists(SCRIPT, &shop, 13, &json!({ "entrypoint": "sdk-cli" }));
     let push = Push {
         socket: PathBuf::from("/nowhere/s.sock"),
         session: SCRIPT.to_owned(),

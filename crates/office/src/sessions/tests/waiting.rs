@@ -54,7 +54,7 @@ fn a_session_that_is_pushed_into_or_ends_with_its_turn_is_not_woken() {
     ] {
         let scene = Scene::new();
         let shop = scene.make("shop");
-        scene.lists(ONE, &shop, 11, more.clone());
+        scene.lists(ONE, &shop, 11, &more);
         if is_noted {
             scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
         }
@@ -107,14 +107,14 @@ fn sessions_that_wait_for_their_user_are_found_unless_they_are_members() {
         let all = scene.office.sessions_that_wait().unwrap();
         all.into_iter().map(|one| (one.attention.what, one.has_mailbox)).collect()
     };
-    scene.lists(ONE, &shop, 11, asks("left"));
+    scene.lists(ONE, &shop, 11, &asks("left"));
     assert_eq!(found(), [("session shop is waiting for permission".to_owned(), false)]);
-    scene.lists(TWO, &shop, 12, json!({ "status": "idle" }));
+    scene.lists(TWO, &shop, 12, &json!({ "status": "idle" }));
     assert_eq!(found(), [("session left is waiting for permission".to_owned(), false)]);
     scene.send("left", "hello");
     assert_eq!(found(), [("session left is waiting for permission".to_owned(), true)]);
     // A lead is shown with its team.
-    scene.lists(THREAD, &led, 13, asks("lead"));
+    scene.lists(THREAD, &led, 13, &asks("lead"));
     assert_eq!(found().len(), 2);
     let dev = scene.office.create_team(&TeamPlan::new("dev", "dev")).unwrap();
     scene.office.add_member(&dev, &MemberPlan::new("bob")).unwrap();

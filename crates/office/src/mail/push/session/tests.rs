@@ -203,16 +203,16 @@ fn nothing_is_made_for_a_session_before_somebody_writes_to_it() {
     let socket = sockets.join(format!("{own}.sock"));
     let push = Push { socket, session: SESSION.into(), cwd: shop, parent: own, budget: 8_000 };
     assert_eq!(push.client(&office).unwrap().unwrap().mailbox(), None);
-    let (stop, apart) = (Stop::default(), office.apart());
+    let (end, apart) = (Stop::default(), office.apart());
     thread::scope(|scope| {
-        let running = scope.spawn(|| push.run(&apart, &stop));
+        let running = scope.spawn(|| push.run(&apart, &end));
         wait_until("it is noted", || office.registered_session(SESSION).is_some());
         assert!(!root.join("teams").exists());
         let (to, _) = office.session_address("shop").unwrap();
         let letter = Letter::new(to, "the first");
         office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
         wait_until("it is shown", || double.shown().concat().contains("the first"));
-        stop.stop();
+        end.stop();
         running.join().unwrap();
     });
 }
