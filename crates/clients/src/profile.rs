@@ -38,7 +38,7 @@ pub struct Profile {
     pub launch: Option<Launch>,
     /// The plugin that can be made for it instead, if it has such.
     pub plugin: Option<Plugin>,
-    /// Whether a hook of it can start a turn when mail comes.
+    /// Whether a hook of it, or a plugin of ours in its place, can start a turn when mail comes.
     pub has_rewake_hook: bool,
 }
 

@@ -166,6 +166,11 @@ impl State {
         self.queue_named(shared, "seats")
     }
 
+    /// The seats of those who wait for mail in sessions of the tree `root`, a file each.
+    pub(crate) fn session_seats(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "session-seats")
+    }
+
     /// What is remembered of the conversations of this inbox's owner, a file each.
     pub(crate) fn sessions(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "hooks")

@@ -6,7 +6,7 @@ pub(crate) mod show;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use atm_office::sessions::Recipient;
+use atm_office::sessions::{Recipient, WaitingSession, is_team};
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
 use atm_wire::{Stamp, TeamName};
@@ -76,6 +76,8 @@ impl Status {
         }
         let teams = match self.several.teams(context) {
             Err(Failure::Told(told)) if self.is_bare && !context.out.json && told.code == "no_teams" => {
+                let waiting = context.office.sessions_that_wait()?;
+                show::sessions(&mut context.out, &waiting)?;
                 return show::how_to_begin(context).map(|()| 0);
             }
             Err(Failure::Told(told)) if self.is_bare && told.code == "which_team" => context.teams(true)?,
@@ -86,7 +88,8 @@ impl Status {
                 if context.out.json {
                     context.out.document(&pictures)?;
                 } else {
-                    context.out.line(show::marks(&pictures))?;
+                    let waiting = beside(context, &pictures)?;
+                    context.out.line(show::marks(&pictures, waiting.len()))?;
                 }
                 return Ok(0);
             }
@@ -106,11 +109,15 @@ impl Status {
     }
 
     fn show(&self, pictures: &[TeamPicture], context: &mut Context) -> Result<(), Failure> {
+        // Who names a team asks about that one alone.
+        let waiting = if context.global.team.is_empty() { beside(context, pictures)? } else { Vec::new() };
         if self.line {
             if let [picture] = pictures {
-                return Ok(context.out.line(show::marks(std::slice::from_ref(picture)))?);
+                let marks = show::marks(std::slice::from_ref(picture), waiting.len());
+                return Ok(context.out.line(marks)?);
             }
-            return pictures.iter().try_for_each(|picture| Ok(context.out.line(show::line(picture))?));
+            let lines = show::lines(pictures, waiting.len());
+            return lines.into_iter().try_for_each(|line| Ok(context.out.line(line)?));
         }
         let repeat = Repeat {
             team: pictures.len() > 1 || !context.global.team.is_empty(),
@@ -122,7 +129,10 @@ impl Status {
             }
             show::picture(&mut context.out, picture, repeat)?;
         }
-        Ok(())
+        if !waiting.is_empty() {
+            context.out.line("")?;
+        }
+        show::sessions(&mut context.out, &waiting)
     }
 
     fn watch(self, context: &mut Context, teams: &[TeamName]) -> Result<i32, Failure> {
@@ -134,7 +144,10 @@ impl Status {
         let mut last = None;
         while left > 0 {
             let pictures = take(context, teams)?;
-            let essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
+            let mut essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
+            if !context.out.json {
+                essence.extend(beside(context, &pictures)?.into_iter().map(|one| one.attention.what));
+            }
             if last.as_ref() != Some(&essence) {
                 if context.out.json {
                     for picture in &pictures {
@@ -158,6 +171,14 @@ impl Status {
         }
         Ok(0)
     }
+}
+
+/// The sessions that wait for their user, and that none of these pictures has.
+fn beside(context: &Context, pictures: &[TeamPicture]) -> Result<Vec<WaitingSession>, Failure> {
+    let has_sessions = pictures.iter().any(|picture| is_team(&picture.team));
+    let mut waiting = context.office.sessions_that_wait()?;
+    waiting.retain(|session| !(has_sessions && session.has_mailbox));
+    Ok(waiting)
 }
 
 /// What each team looks like now, to the one who asks.

@@ -1,10 +1,13 @@
 //! `atm wake`
 
+use std::env;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use atm_clients::claude::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 use atm_office::chores::wake::Woken;
 use atm_office::mail::hook::Whose;
+use atm_office::sessions::team_name;
 use atm_wire::team::Manner;
 use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, Subcommand};
@@ -72,13 +75,22 @@ const REWAKE: i32 = 2;
 impl Wake {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         if let Some(Sub::Wait { patience }) = self.command {
-            let Some((team, name)) = waiter(context)? else { return Ok(0) };
+            let Some(waiter) = waiter(context)? else { return Ok(0) };
             let deadline = patience.map(|patience| Instant::now() + patience);
-            let ladder = &context.settings.ladder.value;
-            let waiting = context.out.waiting(&format!("waiting for mail for {name}"));
-            let told = context.office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;
-            drop(waiting);
-            let Some(line) = told else { return Ok(0) };
+            let (office, ladder) = (&context.office, &context.settings.ladder.value);
+            let told = match waiter {
+                Waiter::Member(team, name) => {
+                    let waiting = context.out.waiting(&format!("waiting for mail for {name}"));
+                    let line = office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;
+                    drop(waiting);
+                    line.map(|line| (team, name, line))
+                }
+                Waiter::Session(session) => {
+                    let told = office.wait_in_session(&session, ladder, deadline, somebody_hears)?;
+                    told.map(|(name, line)| (team_name(), name, line))
+                }
+            };
+            let Some((team, name, line)) = told else { return Ok(0) };
             if context.out.json {
                 context.out.document(&json!({ "team": team, "name": name, "line": line }))?;
                 context.out.finish()?;
@@ -142,21 +154,36 @@ fn typed(context: &Context, team: &TeamName, name: &MemberName, line: &str) -> R
     })
 }
 
-/// Who waits: as the settings have it, else whose session it is by what the client says on stdin. Nobody waits for mail
-/// in a session that is no member's.
-fn waiter(context: &mut Context) -> Result<Option<(TeamName, MemberName)>, Failure> {
+/// Who waits.
+enum Waiter {
+    Member(TeamName, MemberName),
+    /// A session that is no member's.
+    Session(String),
+}
+
+/// Who waits: as the settings have it, else whose session it is by what the client says on stdin. A session that is no member's
+/// waits for the mail of its folder, unless that is pushed into it.
+fn waiter(context: &mut Context) -> Result<Option<Waiter>, Failure> {
     if context.settings.taker()?.is_some() {
-        return Ok(Some((context.team()?, context.named_reader()?)));
+        return Ok(Some(Waiter::Member(context.team()?, context.named_reader()?)));
     }
     let failed =
         |why| Failure::new(ExitCode::Io, "hook", why).hint("--as NAME and --team TEAM say who waits");
     let input = hook::input().map_err(failed)?;
     if input.session().is_empty() {
-        return Ok(Some((context.team()?, context.named_reader()?)));
+        return Ok(Some(Waiter::Member(context.team()?, context.named_reader()?)));
     }
     let office = context.office.clone();
-    let named = |found: Whose<'_>| (found.team.name().clone(), found.who);
-    hook::whose(context, &office, &input, named).map_err(failed)
+    let named = |found: Whose<'_>| Waiter::Member(found.team.name().clone(), found.who);
+    let member = hook::whose(context, &office, &input, named).map_err(failed)?;
+    let has_socket = || {
+        let handed = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        handed(SESSION_VARIABLE).as_deref() == Some(input.session()) && handed(SOCKET_VARIABLE).is_some()
+    };
+    Ok(member.or_else(|| {
+        let is_own = !input.is_inside() && !has_socket();
+        is_own.then(|| Waiter::Session(input.session().to_owned()))
+    }))
 }
 
 /// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.

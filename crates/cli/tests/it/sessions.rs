@@ -292,6 +292,33 @@ fn every_clients_session_tells_why_it_is_there_and_when_it_needs_its_user() {
     }
 }
 
+/// A session that waited for its user needed nobody's look as long as nobody had written to it, or beside a team.
+#[test]
+fn a_session_that_waits_for_its_user_needs_a_look_without_mail_and_beside_a_team() {
+    let world = World::new();
+    let shop = Session::start(&world, FIRST, "shop");
+    shop.registers("left", "waiting");
+    let needs = "needs you: session shop is waiting: atm status shop --why";
+    assert!(world.ok::<&str>(&[]).contains(needs), "there is no team");
+    world.ok(&["team", "create", "dev"]);
+    for has_mailbox in [false, true] {
+        for words in [vec![], vec!["status"], vec!["status", "--all-teams"]] {
+            let shown = world.ok(&words);
+            let of_team = has_mailbox && words.contains(&"--all-teams");
+            assert_eq!(shown.contains(needs), !of_team, "{has_mailbox} {words:?}: {shown}");
+            assert!(!of_team || shown.contains("shop (waits for you"), "{shown}");
+        }
+        assert_eq!(world.ok(&["status", "--line"]), "✉0 !1\n", "{has_mailbox}");
+        let lines = world.ok(&["status", "--line", "--all-teams"]);
+        let expected = if has_mailbox { "dev ✉0 !0\nsessions ✉0 !1\n" } else { "✉0 !1\n" };
+        assert_eq!(lines, expected, "{has_mailbox}");
+        assert!(!world.ok(&["status", "-t", "dev"]).contains(needs), "one team was asked about");
+        world.ok(&["send", "shop", "hello"]);
+    }
+    shop.registers("left", "busy");
+    assert_eq!(world.ok(&["status", "--line"]), "✉0 !0\n");
+}
+
 #[test]
 fn names_that_fit_nothing_or_several_fail_with_what_may_be_meant() {
     let world = World::new();

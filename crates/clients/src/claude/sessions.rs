@@ -16,6 +16,8 @@ use super::peer;
 
 /// No entry is as long as this: what is longer is none.
 const LARGEST: u64 = 1 << 20;
+/// How the way begins by which programs enter the client: `sdk-cli` of `claude -p`, and those of its libraries.
+const BY_PROGRAM: &str = "sdk";
 /// A longer word of a client's is cut: it is shown to people.
 const AT_MOST: usize = 60;
 
@@ -36,8 +38,8 @@ pub struct Session {
     pub name: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub began: Option<i64>,
-    /// A person sits before it: it is no single run for a script.
-    pub is_interactive: bool,
+    /// It is a single run for a program (`claude -p`): nobody sits before it, and it may end at any moment.
+    pub is_single_run: bool,
     /// Its messaging socket, where it has one.
     pub socket: Option<PathBuf>,
 }
@@ -205,7 +207,7 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         cwd: word("cwd").map(ToOwned::to_owned),
         name: word("name").map(cut),
         began: entry.get("startedAt").and_then(Value::as_i64),
-        is_interactive: word("entrypoint") == Some("cli"),
+        is_single_run: word("entrypoint").is_some_and(|entry| entry.starts_with(BY_PROGRAM)),
         socket: word("messagingSocketPath").map(PathBuf::from).filter(|path| path.is_absolute()),
     })
 }
@@ -257,11 +259,11 @@ mod tests {
             (r#"{"procStart":"322905"}"#, Some(Session { pid: 4242, ..Session::default() })),
             (
                 r#"{"procStart":"322905","entrypoint":"cli"}"#,
-                Some(Session { pid: 4242, is_interactive: true, ..Session::default() }),
+                Some(Session { pid: 4242, ..Session::default() }),
             ),
             (
                 r#"{"procStart":"322905","entrypoint":"sdk-cli"}"#,
-                Some(Session { pid: 4242, ..Session::default() }),
+                Some(Session { pid: 4242, is_single_run: true, ..Session::default() }),
             ),
             // The number is another process's by now, or nothing says that it is not.
             (r#"{"pid":4242,"sessionId":"0b7e","procStart":"1"}"#, None),

@@ -171,6 +171,7 @@ mod tests {
             (AgentClient::Cursor, HookEvent::BeforeTool, "agent_message permission user_message"),
             (AgentClient::Qwen, HookEvent::Prompt, "hookSpecificOutput UserPromptSubmit"),
             (AgentClient::Qwen, HookEvent::Stop, "decision reason block"),
+            (AgentClient::Qwen, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
             (AgentClient::Opencode, HookEvent::Tool, "hookSpecificOutput PostToolUse"),
             (AgentClient::Opencode, HookEvent::Stop, "decision reason block"),
             (AgentClient::Cursor, HookEvent::SessionStart, "additional_context"),

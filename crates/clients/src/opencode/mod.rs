@@ -56,7 +56,7 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     launch: Some(launch::PLAIN),
     plugin: None,
-    has_rewake_hook: false,
+    has_rewake_hook: true,
 };
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
@@ -86,8 +86,13 @@ fn config_in(folder: &Path) -> PathBuf {
 
 fn plugin(identity: &Identity) -> String {
     let arguments = serde_json::Value::from(identity.arguments()).to_string();
-    let heeds = if identity.heeds_reservations { "true" } else { "false" };
-    PLUGIN.replace("/* arguments */ []", &arguments).replace("/* reservations */ false", heeds)
+    let switched = |plugin: String, switch: &str, is_on: bool| {
+        let (before, after) = (format!("/* {switch} */ false"), if is_on { "true" } else { "false" });
+        plugin.replace(&before, after)
+    };
+    let plugin = PLUGIN.replace("/* arguments */ []", &arguments);
+    let plugin = switched(plugin, "reservations", identity.heeds_reservations);
+    switched(plugin, "wakes", identity.is_woken)
 }
 
 fn place(folders: &Folders) -> PathBuf {

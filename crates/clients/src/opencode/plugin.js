@@ -7,6 +7,8 @@ import { randomUUID } from "node:crypto";
 const ARGUMENTS = /* arguments */ [];
 // Whether an edit of what somebody else has reserved is refused.
 const RESERVATIONS = /* reservations */ false;
+// Whether mail starts a turn in a session that waits for its user's words.
+const WAKES = /* wakes */ false;
 
 /** Asks `atm hook`; whatever goes wrong is no reason to stop the agent. */
 function hook(event, session, more) {
@@ -25,6 +27,34 @@ function hook(event, session, more) {
     });
     atm.stdin.end(JSON.stringify({ session_id: session, cwd: process.cwd(), ...more }));
   });
+}
+
+// The process that waits for a session's mail, while that is idle.
+const waits = new Map();
+
+function stopWaiting(session) {
+  const atm = waits.get(session);
+  waits.delete(session);
+  atm?.kill();
+}
+
+/** Waits for mail, and gives `told` the line for it, once. It keeps nobody from ending. */
+function wait(session, told) {
+  if (!WAKES) return;
+  stopWaiting(session);
+  const atm = spawn("atm", ["wake", "wait", ...ARGUMENTS], { stdio: ["pipe", "ignore", "pipe"] });
+  waits.set(session, atm);
+  let line = "";
+  atm.on("error", () => {});
+  atm.stdin.on("error", () => {});
+  atm.stderr.on("data", (bytes) => (line += bytes));
+  atm.on("close", (code) => {
+    if (waits.get(session) !== atm) return;
+    waits.delete(session);
+    if (code === 2 && line.trim()) told(line.trim());
+  });
+  atm.stdin.end(JSON.stringify({ session_id: session, cwd: process.cwd() }));
+  for (const handle of [atm, atm.stdin, atm.stderr]) handle.unref?.();
 }
 
 /** A part's id: as the client makes them, the time first. */
@@ -60,6 +90,7 @@ export const AtmPlugin = async ({ client }) => {
   return {
     "chat.message": async (input, output) => {
       current = input.sessionID;
+      stopWaiting(current);
       await look("user-prompt-submit", current, (text) => {
         const { message, parts } = output ?? {};
         if (!message?.id || !Array.isArray(parts)) return false;
@@ -91,10 +122,12 @@ export const AtmPlugin = async ({ client }) => {
         return void (await hook("permission-request", session, { notification_type: "permission_answered" }));
       }
       shown.delete(session);
+      const prompt = (text) =>
+        client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text }] } });
       const { reason } = await hook("stop", session, { stop_hook_active: held.delete(session) });
-      if (!reason) return;
+      if (!reason) return wait(session, (line) => prompt(line).catch(() => {}));
       held.add(session);
-      await client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text: reason }] } });
+      await prompt(reason);
     },
   };
 };

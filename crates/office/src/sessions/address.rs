@@ -8,7 +8,8 @@
 //! | the last parts of a folder's path | the folder that ends so |
 //! | the name of a mailbox, as mail from it has it | its folder |
 //!
-//! A folder in which several sessions run means none of them.
+//! A folder in which several sessions run means none of them. Single runs for programs do not count there: they are meant by
+//! their own names alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub(super) struct Running {
     pub(super) id: String,
     pub(super) name: Option<String>,
     pub(super) folder: PathBuf,
+    /// It takes only mail that names it: its folder's name does not mean it.
+    pub(super) is_named_only: bool,
 }
 
 impl Running {
@@ -99,6 +102,15 @@ impl Names {
         tail::shortest(folder, &all)
     }
 
+    /// How a session is called that runs in a folder: as the folder is, if it is the only one there.
+    pub(super) fn name_of(&self, id: &str, folder: &Path) -> String {
+        let tail = self.tail(folder);
+        match self.resolve(&tail) {
+            Ok(Destination { session: None, .. }) => tail,
+            _ => self.running.iter().find(|running| running.id == id).map_or(tail, |found| self.call(found)),
+        }
+    }
+
     /// What tells a session from the others, and from everything else that has a name.
     fn call(&self, session: &Running) -> String {
         let is_clear = |name: &&String| {
@@ -114,7 +126,8 @@ impl Names {
 
     /// The folder, unless several sessions run in it.
     fn one_in(&self, wanted: &str, folder: &Path) -> Result<Destination, OfficeError> {
-        let here: Vec<&Running> = self.running.iter().filter(|running| running.folder == folder).collect();
+        let works = |running: &&Running| running.folder == folder && !running.is_named_only;
+        let here: Vec<&Running> = self.running.iter().filter(works).collect();
         if here.len() > 1 {
             return Err(which(wanted, here.iter().map(|running| self.call(running)).collect()));
         }
@@ -166,6 +179,7 @@ mod tests {
             id: id.into(),
             name: name.map(ToOwned::to_owned),
             folder: folder.into(),
+            is_named_only: false,
         };
         Names {
             folders: ["/w/shop", "/w/web", "/v/web", "/w/api", "/w/two", "/x/deep", "/y/deep"]
@@ -177,6 +191,7 @@ mod tests {
                 running("2d2d2d52-3", None, "/w/two"),
                 running("3e3e3e52-4", Some("api"), "/w/api"),
                 running("4f4f4f52-5", Some("web"), "/w/shop"),
+                Running { is_named_only: true, ..running("5a5a5a52-6", Some("script"), "/w/api") },
             ],
             aliases: BTreeMap::from([
                 ("front".to_owned(), "/v/web".into()),
@@ -193,7 +208,7 @@ mod tests {
     /// Ids that begin with the time have their first characters in common for a minute and longer.
     #[test]
     fn sessions_whose_ids_begin_alike_are_told_apart_by_what_is_offered() {
-        let running = |id: &str| Running { id: id.into(), name: None, folder: "/w/two".into() };
+        let running = |id: &str| Running { id: id.into(), folder: "/w/two".into(), ..Running::default() };
         let ids = ["0199a0b1-0000-7000-8000-000000000001", "0199a0b1-0000-7000-8000-000000000002", "0199a0"];
         let names = Names { running: ids.map(running).into(), ..Names::default() };
         let names = Names { folders: ["/w/two".into()].into(), ..names };
@@ -221,6 +236,10 @@ mod tests {
             ("api", to("/w/api", Some("3e3e3e52-4"))),
             ("left", to("/w/two", Some("1c1c1c52-2"))),
             ("2d2d2d", to("/w/two", Some("2d2d2d52-3"))),
+            // A single run is meant by its own names alone.
+            ("/w/api", to("/w/api", None)),
+            ("script", to("/w/api", Some("5a5a5a52-6"))),
+            ("5a5a5a", to("/w/api", Some("5a5a5a52-6"))),
             // As mail from there names it; folders that are called so come first.
             ("web-1a2b3c4d", to("/v/web", None)),
             ("/w/shop", several(&["4f4f4f52", "p-c1"])),

@@ -74,7 +74,7 @@ impl Office {
             let transcript = self.transcript_of_session(&session).filter(Transcript::is_file);
             let went_on = transcript.map_or(i64::MIN, |transcript| transcript.changed_at);
             found.push(Noted {
-                is_running: self.is_running(&session, &all),
+                is_running: self.process_running(&session, &all).is_some(),
                 last: Stamp::from_millis(written.max(session.began).max(went_on)),
                 has_mail,
                 has_folder,

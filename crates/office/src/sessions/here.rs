@@ -42,7 +42,7 @@ impl Office {
         let listed = live.iter().find(|live| live.id == session).map(|live| live.pid);
         let noted = || {
             let known = self.registered_session(session)?;
-            self.is_running(&known, &[]).then_some(known.pid).flatten()
+            self.process_running(&known, &[])
         };
         listed.or_else(noted)
     }
@@ -173,8 +173,8 @@ mod tests {
             parent,
             budget: 1000,
         };
-        assert!(push(GEMINI).pusher(&office).unwrap().is_none());
+        assert!(push(GEMINI).client(&office).unwrap().is_none());
         assert_eq!(office.registered_session("outer").unwrap().pid, Some(CLAUDE));
-        assert!(push(CLAUDE).pusher(&office).unwrap().is_some());
+        assert!(push(CLAUDE).client(&office).unwrap().is_some());
     }
 }

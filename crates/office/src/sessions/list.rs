@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::address::{Destination, Names, Running};
 use super::register::{Registered, real};
+use super::unread::UnreadOf;
 use crate::error::OfficeError;
-use crate::mail::digest::Digest;
 use crate::office::Office;
 use crate::people::ancestry::ClientProcess;
 use crate::people::presence::{Presence, asking};
@@ -39,7 +39,7 @@ pub struct SessionView {
     pub pid: Option<u64>,
     /// The mailbox in the team of sessions, once somebody wrote to it.
     pub mailbox: Option<MemberName>,
-    /// How much mail for the folder is unread.
+    /// How much mail is unread that it may take; of a folder in which none works, that the next one may.
     pub unread: usize,
 }
 
@@ -52,6 +52,25 @@ pub(crate) struct Live {
     pub(crate) name: Option<String>,
     pub(crate) pid: u64,
     pub(crate) activity: Option<Activity>,
+    pub(crate) takes: Takes,
+}
+
+/// Which mail of its folder a session takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// What is for it, and what is for any that works there.
+    All,
+    /// What names it: a single run for a program has a task of its own, and nobody who would answer.
+    Named,
+    /// None: a single run in which no hook of ours was called, or only for a member's mail.
+    Nothing,
+}
+
+impl Live {
+    /// Whether it works in a folder in the sense that mail for the folder is for it.
+    pub(crate) fn works_in(&self, folder: &Path) -> bool {
+        self.takes == Takes::All && self.folder == folder
+    }
 }
 
 impl Office {
@@ -61,17 +80,14 @@ impl Office {
         let running = self.running_among(&registered);
         let names = self.session_names(&registered, &running)?;
         let mailboxes = self.session_mailboxes();
-        let team = super::team_name();
-        let view = |folder: &Path, live: Option<&Live>| -> Result<SessionView, OfficeError> {
+        let view = |folder: &Path, live: Option<&Live>, unread: usize| {
             let mailbox = mailboxes.get(folder);
-            let unread =
-                mailbox.map(|name| Digest::of(&self.mailbox(&team, name)).map(|digest| digest.unread));
             let last =
                 registered.iter().filter(|known| known.folder == folder).max_by_key(|known| known.began);
             let client =
                 live.map(|live| live.client).or_else(|| last.and_then(|known| known.client.parse().ok()));
             let aliases = names.aliases.iter().filter(|(_, place)| *place == folder);
-            Ok(SessionView {
+            SessionView {
                 name: names.tail(folder),
                 folder: folder.to_owned(),
                 client: client.map(AgentClient::as_str),
@@ -82,18 +98,18 @@ impl Office {
                 activity: live.and_then(|live| live.activity.as_ref()).map(Activity::describe),
                 pid: live.map(|live| live.pid),
                 mailbox: mailbox.cloned(),
-                unread: unread.transpose()?.unwrap_or_default(),
-            })
+                unread,
+            }
         };
         let mut views = Vec::new();
         for folder in &names.folders {
-            let here: Vec<&Live> = running.iter().filter(|live| live.folder == *folder).collect();
-            if here.is_empty() {
-                views.push(view(folder, None)?);
+            let is_here = |live: &&Live| live.folder == *folder && live.takes != Takes::Nothing;
+            let here: Vec<&Live> = running.iter().filter(is_here).collect();
+            let unread = UnreadOf::folder(self, mailboxes.get(folder), &running)?;
+            if !here.iter().any(|live| live.works_in(folder)) {
+                views.push(view(folder, None, unread.for_next()));
             }
-            for live in here {
-                views.push(view(folder, Some(live))?);
-            }
+            views.extend(here.into_iter().map(|live| view(folder, Some(live), unread.for_session(live))));
         }
         views.sort_by(|a, b| {
             (a.session.is_none(), &a.name, &a.session).cmp(&(b.session.is_none(), &b.name, &b.session))
@@ -159,26 +175,31 @@ impl Office {
                 (None, Some(cwd)) if Path::new(cwd).is_absolute() => real(Path::new(cwd)),
                 (None, _) => continue,
             };
-            let (client, activity) = (AgentClient::Claude, listed.activity);
+            let takes = match (listed.is_single_run, known) {
+                (false, _) => Takes::All,
+                (true, Some(_)) => Takes::Named,
+                (true, None) => Takes::Nothing,
+            };
             running.push(Live {
                 id: listed.id,
-                client,
+                client: AgentClient::Claude,
                 folder,
                 name: listed.name,
                 pid: listed.pid,
-                activity,
+                activity: listed.activity,
+                takes,
             });
         }
-        for known in registered.iter().filter(|known| self.is_running(known, registered)) {
+        for known in registered {
+            let Some(pid) = self.process_running(known, registered) else { continue };
             // What a client lists is newer: after `/clear` it has another id in the same process.
-            let is_listed = |live: &Live| live.id == known.session || Some(live.pid) == known.pid;
-            if running.iter().any(is_listed) {
+            if running.iter().any(|live| live.id == known.session || live.pid == pid) {
                 continue;
             }
-            let (Ok(client), Some(pid)) = (known.client.parse(), known.pid) else { continue };
+            let Ok(client) = known.client.parse() else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
             let activity = asking(known.asked_at, known.went_on(), self.now());
-            running.push(Live { id, client, folder, name: None, pid, activity });
+            running.push(Live { id, client, folder, name: None, pid, activity, takes: Takes::All });
         }
         running
     }
@@ -189,6 +210,7 @@ impl Office {
         running: &[Live],
     ) -> Result<Names, OfficeError> {
         let mut folders: BTreeSet<PathBuf> = registered.iter().map(|known| known.folder.clone()).collect();
+        let running: Vec<&Live> = running.iter().filter(|live| live.takes != Takes::Nothing).collect();
         folders.extend(running.iter().map(|live| live.folder.clone()));
         let mailboxes = self.session_mailboxes();
         folders.extend(mailboxes.keys().cloned());
@@ -199,12 +221,13 @@ impl Office {
             id: live.id.clone(),
             name: live.name.clone(),
             folder: live.folder.clone(),
+            is_named_only: live.takes != Takes::All,
         };
-        Ok(Names { folders, running: running.iter().map(call).collect(), aliases, mailboxes })
+        Ok(Names { folders, running: running.into_iter().map(call).collect(), aliases, mailboxes })
     }
 
     /// The mailboxes of folders that somebody wrote to.
-    fn session_mailboxes(&self) -> BTreeMap<PathBuf, MemberName> {
+    pub(super) fn session_mailboxes(&self) -> BTreeMap<PathBuf, MemberName> {
         let team = self.sessions_folder();
         let config = team.exists().then(|| team.load().ok()).flatten().unwrap_or_default();
         let members = config.members.iter();

@@ -117,13 +117,23 @@ impl Office {
     /// Whether a session works in a mailbox's folder now; else what the sender should know.
     pub(crate) fn session_delivery(&self, mailbox: &Member, warnings: &mut Vec<String>) -> Delivery {
         let folder = mailbox.cwd.as_deref().map(Path::new);
-        if folder.is_some_and(|folder| self.running_sessions().iter().any(|session| session.folder == folder))
+        if folder.is_some_and(|folder| self.running_sessions().iter().any(|session| session.works_in(folder)))
         {
             return Delivery::Delivered;
         }
         let place = mailbox.cwd.as_deref().unwrap_or(&mailbox.name);
         warnings.push(format!("no session works in {place} now: the message waits for the next one"));
         Delivery::Queued
+    }
+
+    /// The folders that change when a mailbox comes: the team's own or, until that is there, the nearest above it.
+    pub(crate) fn where_mailboxes_come(&self) -> Vec<PathBuf> {
+        let name = super::team_name();
+        let team = self.root.team(&name);
+        let mut folders = self.mail_folders(&name);
+        let within = team.ancestors().take_while(|folder| folder.starts_with(self.root.path()));
+        folders.extend(within.into_iter().find(|folder| folder.is_dir()).map(Path::to_owned));
+        folders
     }
 
     pub(super) fn sessions_folder(&self) -> TeamFolder {

@@ -20,6 +20,8 @@ mod register;
 mod route;
 mod tail;
 mod take;
+mod unread;
+mod waiting;
 
 use atm_wire::TeamName;
 
@@ -32,6 +34,7 @@ pub use register::Arrival;
 pub(crate) use register::Registered;
 pub use route::{FindSession, Recipient, Route, Sender};
 pub(crate) use take::is_for_another;
+pub use waiting::WaitingSession;
 
 /// The team of all mailboxes that are folders.
 pub const TEAM: &str = "sessions";

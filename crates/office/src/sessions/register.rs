@@ -134,15 +134,32 @@ impl Office {
         notes.iter().filter_map(|text| parse(Some(text))).collect()
     }
 
-    /// Whether the process of a noted session runs. One that is over, or began anew in the same process, does not count.
-    pub(crate) fn is_running(&self, session: &Registered, all: &[Registered]) -> bool {
-        let Some(pid) = session.pid.filter(|_| !session.is_over) else { return false };
-        let runs = self.probe.started(pid).is_some_and(|now| {
-            now.is_empty() || session.start.as_deref().is_none_or(|start| start.is_empty() || start == now)
-        });
-        let is_same_process = |other: &&Registered| other.pid == session.pid && other.start == session.start;
-        let newest = all.iter().filter(is_same_process).map(|other| other.began).max();
-        runs && newest.is_none_or(|newest| newest <= session.began)
+    /// The process of a noted session, if that runs: by the lock of its client where there is one, else by the process that called
+    /// our hooks. One that is over, or began anew in the same process, does not count.
+    pub(crate) fn process_running(&self, session: &Registered, all: &[Registered]) -> Option<u64> {
+        if session.is_over {
+            return None;
+        }
+        let runs = |pid| {
+            self.probe.started(pid).is_some_and(|now| {
+                let start = session.start.as_deref().filter(|start| !start.is_empty());
+                now.is_empty() || start.is_none_or(|start| start == now)
+            })
+        };
+        let is_newest = || {
+            let is_same_process =
+                |other: &&Registered| other.pid == session.pid && other.start == session.start;
+            let newest = all.iter().filter(is_same_process).map(|other| other.began).max();
+            newest.is_none_or(|newest| newest <= session.began)
+        };
+        let caller = session.pid.filter(|pid| runs(*pid));
+        match Openness::certain(caller.is_some(), || session.openness()) {
+            Openness::Closed => None,
+            // It was taken up again in another process, which has called no hook yet.
+            Openness::Open { pid } if session.pid != Some(pid) => Some(pid),
+            Openness::Open { pid } => Some(pid).filter(|_| is_newest()),
+            Openness::Unknown => caller.filter(|_| is_newest()),
+        }
     }
 
     /// Where a session works: as its client's registry says, since a hook is called wherever a tool has gone to.

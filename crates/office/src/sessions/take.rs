@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use atm_clients::AgentClient;
-use atm_store::SessionNote;
+use atm_store::{Seat, SessionNote};
 use atm_wire::{MemberName, Message};
 
 use super::Arrival;
+use super::list::Takes;
 use crate::error::OfficeError;
 use crate::mail::hook::{Hooked, Moment, Withheld};
 use crate::office::Office;
@@ -14,6 +15,10 @@ use crate::office::Office;
 impl Office {
     /// A client's hook was called in a session: notes it, and gives the mail of the folder that it works in.
     pub fn hook_session(&self, arrival: &Arrival<'_>, moment: Moment) -> Result<Hooked, OfficeError> {
+        // Where a turn is on, or nobody is left to hear it, no hook or plugin of this client need wait to wake anybody.
+        if !matches!(moment, Moment::Begins { .. } | Moment::Stops { .. }) {
+            Seat::clear_in_session(&self.root, arrival.session, &self.state);
+        }
         if moment == Moment::Ends {
             let known = self.registered_session(arrival.session);
             self.end_session(arrival.session)?;
@@ -37,15 +42,22 @@ impl Office {
         team.hook_but(&mailbox, arrival.session, moment, || self.withheld(&mailbox, arrival.session))
     }
 
-    /// What of a mailbox is not for this session now: it is another's that runs, or before another's model.
+    /// What of a mailbox is not for this session now: it is another's that runs, or before another's model; or the session takes
+    /// only what names it.
     pub(crate) fn withheld(&self, mailbox: &MemberName, session: &str) -> Result<Withheld, OfficeError> {
         let inbox = self.mailbox(&super::team_name(), mailbox);
-        let others = self.running_sessions().into_iter().filter(|other| other.id != session);
         let mut withheld = Withheld::default();
-        for other in others {
-            let note = SessionNote::of(&inbox, &other.id, &self.state);
-            withheld.present(note.read()?.as_deref());
-            withheld.add_session(other.id);
+        for running in self.running_sessions() {
+            match running.takes {
+                Takes::Nothing => {}
+                Takes::Named if running.id == session => withheld.leave_all_but(session),
+                _ if running.id == session => {}
+                _ => {
+                    let note = SessionNote::of(&inbox, &running.id, &self.state);
+                    withheld.present(note.read()?.as_deref());
+                    withheld.add_session(running.id);
+                }
+            }
         }
         Ok(withheld)
     }

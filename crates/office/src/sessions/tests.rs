@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use atm_clients::AgentClient;
@@ -8,7 +9,10 @@ use atm_ledger::Stage;
 use atm_store::{Root, State};
 use atm_wire::brief;
 use atm_wire::team::Manner;
-use serde_json::json;
+use serde_json::{Value, json};
+
+mod running;
+mod waiting;
 
 use super::*;
 use crate::chores::wake::{Ladder, Waking};
@@ -22,13 +26,15 @@ use crate::people::probe::{Agent, Nameless, ProcessProbe};
 const ONE: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 const TWO: &str = "1c8f2d63-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 
-/// A machine on which every process runs, and each is a client.
-#[derive(Debug)]
-struct AllRun;
+/// A machine on which every process runs, and each is a client. In another generation, all numbers are other processes'.
+#[derive(Debug, Clone, Default)]
+struct AllRun {
+    generation: Arc<AtomicU64>,
+}
 
 impl ProcessProbe for AllRun {
     fn started(&self, pid: u64) -> Option<String> {
-        Some(pid.to_string())
+        Some(format!("{pid}.{}", self.generation.load(Ordering::SeqCst)))
     }
 
     fn pid_space(&self) -> String {
@@ -44,21 +50,38 @@ impl ProcessProbe for AllRun {
     }
 
     fn client_above(&self, parent: u64) -> Option<ClientProcess> {
-        Some(ClientProcess { pid: parent, start: parent.to_string(), agent_id: None })
+        Some(ClientProcess { pid: parent, start: self.started(parent)?, agent_id: None })
     }
 }
 
 struct Scene {
     folder: tempfile::TempDir,
     office: Office,
+    probe: AllRun,
 }
 
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (root, state) = (folder.path().join("root"), folder.path().join("state"));
-        let office = Office::new(Root::new(root), State::new(state)).with_probe(AllRun);
-        Self { folder, office }
+        let probe = AllRun::default();
+        let office = Office::new(Root::new(root), State::new(state)).with_probe(probe.clone());
+        Self { folder, office, probe }
+    }
+
+    /// Every process has ended, and its number is another's.
+    fn recycle_numbers(&self) {
+        self.probe.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// What Claude Code's registry says of a session, with more keys.
+    fn lists(&self, session: &str, folder: &Path, pid: u64, more: &Value) {
+        let mut entry =
+            json!({ "pid": pid, "sessionId": session, "cwd": folder, "procStart": self.probe.started(pid) });
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let registry = self.folder.path().join("root/sessions");
+        fs::create_dir_all(&registry).unwrap();
+        fs::write(registry.join(format!("{pid}.json")), entry.to_string()).unwrap();
     }
 
     fn make(&self, name: &str) -> PathBuf {

@@ -54,7 +54,7 @@ pub(crate) struct Install {
     /// Ask the client itself whether it works; all clients, if none is named
     #[arg(long, conflicts_with_all = ["dry_run", "plugin"])]
     check: bool,
-    /// Claude Code: start a turn when mail comes while it waits
+    /// Claude Code, OpenCode: start a turn when mail comes while it waits
     #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
     wake: bool,
     /// Refuse edits of paths that others have reserved (`atm help reserve`)
@@ -182,7 +182,7 @@ impl Install {
     fn may_be_woken(&self) -> Result<bool, Failure> {
         if !self.client.is_some_and(|client| client.profile().has_rewake_hook) {
             let (_, titles) = those_with(|profile| profile.has_rewake_hook);
-            return Err(Failure::usage(format!("only {titles} has a hook that wakes it"))
+            return Err(Failure::usage(format!("only {titles} can be woken by a hook of ours"))
                 .hint("`atm wake --help` has the other clients' ways"));
         }
         Ok(true)

@@ -1,6 +1,7 @@
 //! A team in one look: what needs one, mail for you, then the members.
 
 use atm_office::protocol::signed;
+use atm_office::sessions::{TEAM, WaitingSession, is_team};
 use atm_office::view::{Attention, Remedy, TeamPicture};
 
 use crate::cmd::members;
@@ -135,16 +136,36 @@ fn remedy(remedy: &Remedy, atm: &str) -> String {
     }
 }
 
-/// Unread mail for the one who looks and what needs a look, of these teams together, in the few columns of a status bar.
-pub(super) fn marks(pictures: &[TeamPicture]) -> String {
+/// Unread mail for the one who looks and what needs a look, of these teams and so many sessions together, in the few columns of a
+/// status bar.
+pub(super) fn marks(pictures: &[TeamPicture], sessions: usize) -> String {
     let mail: usize = pictures.iter().map(|picture| picture.for_you.len()).sum();
     let looks: usize = pictures.iter().map(|picture| picture.needs_a_look().len()).sum();
-    format!("✉{mail} !{looks}")
+    format!("✉{mail} !{}", looks + sessions)
 }
 
-/// The same of one team among others.
-pub(super) fn line(picture: &TeamPicture) -> String {
-    format!("{} {}", safe::line(picture.team.as_str()), marks(std::slice::from_ref(picture)))
+/// The same of each of several teams, a line each; sessions that none of them has are counted with their own team.
+pub(super) fn lines(pictures: &[TeamPicture], sessions: usize) -> Vec<String> {
+    let marks_of = |picture: &TeamPicture| {
+        let own = if is_team(&picture.team) { sessions } else { 0 };
+        format!("{} {}", safe::line(picture.team.as_str()), marks(std::slice::from_ref(picture), own))
+    };
+    let mut lines: Vec<String> = pictures.iter().map(marks_of).collect();
+    if sessions > 0 && !pictures.iter().any(|picture| is_team(&picture.team)) {
+        lines.push(format!("{TEAM} {}", marks(&[], sessions)));
+    }
+    lines
+}
+
+/// Sessions that wait for their user, a line each.
+pub(super) fn sessions(out: &mut Out, waiting: &[WaitingSession]) -> Result<(), Failure> {
+    for session in waiting.iter().take(MOST) {
+        let attention = &session.attention;
+        let rest = format!("{}: {}", attention.because(), remedy(&attention.remedy(), "atm"));
+        out.hanging(&format!("{} ", out.paint.attention("needs you:")), &rest)?;
+    }
+    out.more(waiting.len().saturating_sub(MOST), "atm sessions")?;
+    Ok(())
 }
 
 /// What to do where there is no team.

@@ -74,3 +74,57 @@ fn mail_is_a_part_of_the_conversation_and_wakes_once() {
     assert!(prompts[0][1].as_str().unwrap().contains("stop the release"), "{said}");
     assert_eq!(world.json(&["inbox", "bob", "--unread"]), serde_json::json!([]));
 }
+
+/// As above, with a session that is no member's: it is idle when mail comes.
+const IDLE_HOST: &str = r#"
+import { AtmPlugin } from "./.config/opencode/plugins/atm.js";
+import { execFileSync } from "node:child_process";
+const prompts = [];
+const session = {
+  get: async () => ({ data: {} }),
+  promptAsync: async ({ path, body }) => prompts.push([path.id, body.parts[0].text]),
+};
+const plugin = await AtmPlugin({ client: { session } });
+const turn = async () => {
+  const prompt = { message: { id: "msg_1" }, parts: [] };
+  await plugin["chat.message"]({ sessionID: "ses_main" }, prompt);
+  return prompt.parts.map((part) => part.text).join("");
+};
+const idle = () => plugin.event({ event: { type: "session.idle", properties: { sessionID: "ses_main" } } });
+const send = (text) => execFileSync("atm", ["send", process.cwd(), text, "-q"]);
+const prompted = async (count) => {
+  for (let tries = 0; tries < 1500 && prompts.length < count; tries++) await new Promise((later) => setTimeout(later, 20));
+};
+await turn();
+await idle();
+send("while you wait");
+await prompted(1);
+const woken = [...prompts];
+// The turn that the line begins.
+const shown = await turn();
+await idle();
+console.log(JSON.stringify({ woken, shown, prompts }));
+"#;
+
+/// Mail for an idle session of a client without a socket lay until its user said something.
+#[test]
+fn mail_starts_a_turn_in_an_idle_session_if_that_was_asked_for() {
+    let world = World::new();
+    world.installs(&["opencode"]);
+    let plugin = || std::fs::read_to_string(world.home().join(".config/opencode/plugins/atm.js")).unwrap();
+    assert!(plugin().contains("WAKES = false"), "it costs turns");
+    world.installs(&["opencode", "--wake"]);
+    assert!(plugin().contains("WAKES = true"));
+    world.put(".config/opencode/plugins/package.json", r#"{"type":"module"}"#);
+    world.put("host.mjs", IDLE_HOST);
+    let mut host = world.program("node");
+    let output = host.arg("host.mjs").env_remove("ATM_AS").env_remove("ATM_TEAM").output();
+    let Ok(output) = output else { return eprintln!("skipped: there is no node here") };
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(said["woken"][0][0], "ses_main", "{said}");
+    let line = said["woken"][0][1].as_str().unwrap();
+    assert!(line.starts_with("You have 1 unread message from user."), "{said}");
+    assert!(said["shown"].as_str().unwrap().contains("while you wait"), "{said}");
+    assert_eq!(said["prompts"].as_array().unwrap().len(), 1, "once: {said}");
+}

@@ -23,7 +23,8 @@ fn a_session_writes_to_another_and_answers_what_it_was_sent_by_tools() {
     double.hand_to(&mut command);
     let mut server = Client::of(&mut command);
     server.greet();
-    wait_until("the mailbox is made", || world.root().join("teams/sessions/inboxes/shop.json").exists());
+    let register = || fs::read_dir(world.state().join("register")).is_ok_and(|notes| notes.count() > 0);
+    wait_until("the session is noted", register);
     let sent = server.call("send_message", json!({ "recipient": "backend", "content": "is it deployed?" }));
     assert_eq!(sent["message"], "queued for api", "{sent}");
     let track = world.json(&["track", sent["id"].as_str().unwrap()]);

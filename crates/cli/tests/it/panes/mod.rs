@@ -1,6 +1,7 @@
 //! Members in tmux: a real one, on a server of each test's own.
 
 mod crashes;
+mod headless;
 mod lifecycle;
 mod nudges;
 mod refusals;

@@ -32,6 +32,8 @@ fn edits(shop: &Shop) -> Vec<(&'static str, &'static str, Value)> {
         ("codex", "apply_patch", json!({ "command": patch })),
         ("gemini", "write_file", json!({ "file_path": file, "content": "x" })),
         ("gemini", "replace", json!({ "file_path": "src/a.rs", "old_string": "x" })),
+        ("qwen", "write_file", json!({ "file_path": file, "content": "x" })),
+        ("qwen", "edit", json!({ "file_path": file, "old_string": "x", "new_string": "y" })),
         ("cursor", "Write", json!({ "file_path": file })),
         // The plugin of OpenCode calls the hook of Claude Code.
         ("claude", "edit", json!({ "filePath": file })),

@@ -6,7 +6,8 @@ use atm_support::wait_until;
 use serde_json::{Value, json};
 
 use super::{evidence, ladder};
-use crate::scene::{Started, World, tree};
+use crate::scene::{ATM, Started, World, tree};
+use crate::session::Session;
 
 #[test]
 fn a_hook_that_waits_is_told_once_for_each_mail() {
@@ -108,4 +109,24 @@ fn mail_that_is_before_the_model_does_not_wake_it() {
     let answer = waiting.finish();
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.starts_with("You have 1 unread message from alice."), "{answer:?}");
+}
+
+/// Nobody waited in a session that is no member's: its mail lay until its user said something.
+#[test]
+fn a_session_that_is_no_members_waits_for_the_mail_of_its_folder() {
+    let world = World::new();
+    let mut shop = Session::start(&world, "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a", "shop");
+    let wait = [ATM, "wake", "wait", "--for", "1ms"];
+    assert_eq!(shop.run(&wait, "Stop"), (0, String::new(), String::new()), "nobody has written");
+    assert!(!world.root().join("teams").exists(), "nothing is made for one that waits");
+    world.ok(&["send", "shop", "hello"]);
+    // Where its client hands out a socket, mail is pushed.
+    let said = json!({ "session_id": shop.id, "cwd": shop.folder, "hook_event_name": "Stop" });
+    let handed = json!({ "CLAUDE_CODE_SESSION_ID": shop.id, "CLAUDE_CODE_MESSAGING_SOCKET": "/run/s.sock" });
+    assert_eq!(shop.process.call(&wait, &said, (&handed, None)).0, 0);
+    let (code, stdout, stderr) = shop.run(&wait, "Stop");
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+    assert!(stderr.starts_with("You have 1 unread message from user."), "{stderr}");
+    assert_eq!(shop.run(&wait, "Stop").0, 0, "the woken turn runs the hook again");
+    assert!(shop.hook("PostToolUse").contains("hello"));
 }

@@ -119,8 +119,18 @@ impl Memory {
     /// Remembers a wake for what is unread, and forgets what is not unread any more. What was woken for already and is
     /// not due again stays as it is.
     pub(crate) fn woke(&mut self, unread: &[Message], ladder: &Ladder, now: Stamp) {
-        let mut after = BTreeMap::new();
-        for message in unread {
+        self.woke_for(unread, unread, ladder, now);
+    }
+
+    /// The same where only a part of what is unread was told of: what is remembered of the rest stays.
+    pub(crate) fn woke_for(&mut self, told: &[Message], unread: &[Message], ladder: &Ladder, now: Stamp) {
+        let is_told = |message: &Message| told.iter().any(|one| one.id == message.id);
+        let mut after: BTreeMap<String, Wakes> = unread
+            .iter()
+            .filter(|message| !is_told(message))
+            .filter_map(|message| Some((key(message), self.wakes(message)?)))
+            .collect();
+        for message in told {
             let wakes = match self.wakes(message) {
                 Some(wakes) if !self.is_due(message, ladder, now) => wakes,
                 before => Wakes { number: before.map_or(0, |wakes| wakes.number) + 1, last: now.as_millis() },

@@ -12,16 +12,16 @@ mod ladder;
 pub mod nudge;
 mod server;
 mod typed;
+mod wait;
 mod watch;
 mod way;
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use atm_clients::http::Local;
 use atm_clients::wake::is_session;
 use atm_ledger::{Evidence, Kind};
-use atm_store::{Mailbox, Memo, Receipt, Seat};
+use atm_store::{Mailbox, Memo};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName, counted};
 use serde::{Deserialize, Serialize};
@@ -191,69 +191,6 @@ impl Office {
         self.wake_in(handle, name, ladder, (dry_run, false)).unwrap_or_else(|error| {
             let unread = unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len());
             Woken::not(team, name, None, &error.to_string(), unread)
-        })
-    }
-
-    /// Waits for mail that is worth a wake, and gives the line for it: for a hook of the member's client that waits while
-    /// the member is idle. Of several that wait for one member, the last one gets the line, and the others end. `None`
-    /// when `deadline` is over, when a turn has begun meanwhile, as the client's other hooks tell, or when `is_heard` says
-    /// that nobody would hear the line.
-    pub fn wait_to_wake(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        ladder: &Ladder,
-        deadline: Option<Instant>,
-        is_heard: impl Fn() -> bool,
-    ) -> Result<Option<String>, OfficeError> {
-        let handle = self.team(team)?;
-        let mailbox = handle.known_mailbox(name)?;
-        let seat = Seat::take(&mailbox, &self.state)?;
-        let folders = [mailbox.file().parent().map(ToOwned::to_owned), seat.folder().map(ToOwned::to_owned)];
-        let mut watch = self.hub.folders(folders.into_iter().flatten());
-        let (mut signature, mut mail) = (None, Vec::new());
-        loop {
-            if !seat.is_ours() || !is_heard() {
-                return Ok(None);
-            }
-            handle.look_for(name);
-            let now = mailbox.signature();
-            if signature.as_ref() != Some(&now) {
-                mail = self.not_presented(&mailbox)?;
-                signature = Some(now);
-            }
-            let before = self.memo(&mailbox).read()?;
-            if Memory::parse(before.as_deref()).calls(&mail, ladder, self.now())
-                && let Some(told) = self.remember_wake(&mailbox, ladder)?
-            {
-                let what = "woken by a hook of its client; not confirmed";
-                self.note_wake(team, name, &told, Kind::Woken, what);
-                return Ok(Some(line(&told, Hearer::Agent)));
-            }
-            if !watch.wait(deadline) {
-                return Ok(None);
-            }
-        }
-    }
-
-    /// What is unread, before no model and not on its way to one: the hook that ends a turn, and marks what was presented in it, runs beside the
-    /// one that waits.
-    fn not_presented(&self, mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
-        // Asked first: what is marked in between is not unread.
-        let offered = self.offered(mailbox);
-        let is_new = |message: &Message| !offered.has(&Receipt::of(message).to_string());
-        Ok(unread(mailbox)?.into_iter().filter(is_new).collect())
-    }
-
-    /// In the turn of those who wake: for which mail it is woken now, if for any.
-    fn remember_wake(&self, mailbox: &Mailbox, ladder: &Ladder) -> Result<Option<Vec<Message>>, OfficeError> {
-        self.memo(mailbox).update(|before| {
-            let (mut memory, mail, now) = (Memory::parse(before), self.not_presented(mailbox)?, self.now());
-            if !memory.calls(&mail, ladder, now) {
-                return Ok((None, None));
-            }
-            memory.woke(&mail, ladder, now);
-            Ok((Some(memory.render()), Some(mail)))
         })
     }
 

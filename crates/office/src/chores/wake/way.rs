@@ -143,7 +143,7 @@ impl Team<'_> {
 /// A folder's mailbox, woken as the one session that works there.
 pub(in crate::chores) fn woken_as(mailbox: &Member, running: &[Live]) -> Option<Member> {
     let folder = Path::new(mailbox.cwd.as_deref().filter(|_| mailbox.waking.manner == Manner::Auto)?);
-    let mut here = running.iter().filter(|session| session.folder == folder);
+    let mut here = running.iter().filter(|session| session.works_in(folder));
     let (Some(only), None) = (here.next(), here.next()) else { return None };
     let method = only.client.profile().wake.as_ref()?;
     let mut mailbox = matches!(method.way, WakeWay::Command(_)).then(|| mailbox.clone())?;

@@ -14,9 +14,16 @@ pub(crate) struct Withheld {
     sessions: HashSet<String>,
     /// The receipts of what is before their models.
     presented: HashSet<String>,
+    /// The conversation that asks, if it takes only what names it.
+    only_for: Option<String>,
 }
 
 impl Withheld {
+    /// The conversation takes only what names it.
+    pub(crate) fn leave_all_but(&mut self, session: &str) {
+        self.only_for = Some(session.to_owned());
+    }
+
     /// Another conversation goes on.
     pub(crate) fn add_session(&mut self, session: String) {
         self.sessions.insert(session);
@@ -33,6 +40,9 @@ impl Withheld {
 
     /// Whether a message is another conversation's now.
     pub(crate) fn has(&self, message: &Message, receipt: &str) -> bool {
-        self.presented.contains(receipt) || is_for_another(message, &self.sessions)
+        let names_own = |own: &String| message.ours().session.as_ref() == Some(own);
+        self.presented.contains(receipt)
+            || is_for_another(message, &self.sessions)
+            || !self.only_for.as_ref().is_none_or(names_own)
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use atm_clients::AgentClient;
 use atm_clients::claude::sessions::{self, Activity};
 use atm_clients::claude::socket::{self, Mailbag, Receipt, SocketError};
-use atm_store::watch::Stop;
+use atm_store::watch::{FolderWatch, Stop};
 use atm_store::{LockTimes, bounded_log};
 use atm_wire::{MemberName, Stamp};
 
@@ -15,7 +15,7 @@ use super::pusher::{Client, Passed, Pusher, SessionState};
 use crate::error::OfficeError;
 use crate::mail::hook::Process;
 use crate::office::Office;
-use crate::sessions::Arrival;
+use crate::sessions::{Arrival, team_name};
 
 /// How long the client's end is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -60,8 +60,12 @@ impl Push {
     /// session is left to do it, and so is a session that nobody sits before: it may end at any moment.
     pub fn once(&self, office: &Office) -> Result<(), OfficeError> {
         let office = hurried(office);
-        let Some((mut pusher, _)) = self.pusher(&office)? else { return Ok(()) };
-        if pusher.client().is_interactive() && !pusher.has_another()? {
+        let Some(claude) = self.client(&office)?.filter(|claude| !claude.is_single_run()) else {
+            return Ok(());
+        };
+        let Some(mailbox) = claude.mailbox() else { return Ok(()) };
+        let mut pusher = self.pusher(claude, mailbox);
+        if !pusher.has_another()? {
             match pusher.pass()? {
                 Passed::Given => pusher.listen()?,
                 Passed::Until(_) | Passed::Over => {}
@@ -71,27 +75,27 @@ impl Push {
     }
 
     fn serve(&self, office: &Office, stop: &Stop, told: &mut String) -> Result<(), OfficeError> {
-        let Some((mut pusher, inbox)) = self.pusher(office)? else { return Ok(()) };
+        let Some(claude) = self.client(office)? else { return Ok(()) };
         stop.wait(FIRST_FRAME_AFTER);
-        let registry = office.root().path().join("sessions");
-        let folders = inbox.parent().map(Path::to_owned).into_iter().chain([registry]);
-        let mut watch = office.hub().folders_until(folders.filter(|folder| folder.is_dir()), stop);
+        let Some(mailbox) = await_mailbox(&claude, stop) else { return Ok(()) };
+        let mut pusher = self.pusher(claude, mailbox.clone());
+        let mut watch = watch_of(office, &mailbox, stop);
         while !stop.is_stopped() {
             let until = match pusher.pass() {
                 Ok(Passed::Over) => return Ok(()),
                 Ok(Passed::Given) => continue,
                 Ok(Passed::Until(until)) => until.unwrap_or(office.now().as_millis() + RESCAN_MS),
-                // The mailbox may be gone: it is made again. The pace goes on as it was, which is the client's to set.
+                // The mailbox may be gone: the next letter makes it again. The pace goes on as it was, which is the client's to set.
                 Err(error) => {
                     self.tell(office, &error, told);
                     stop.wait(AGAIN_AFTER);
-                    let (mailbox, _) = self.mailbox(office)?;
+                    let Some(mailbox) = await_mailbox(pusher.client(), stop) else { return Ok(()) };
+                    watch = watch_of(office, &mailbox, stop);
                     pusher.set_mailbox(mailbox);
                     continue;
                 }
             };
-            let deadline = office.clock.instant_of(Stamp::from_millis(until));
-            watch.wait_for_change(deadline);
+            watch.wait_for_change(office.clock.instant_of(Stamp::from_millis(until)));
             if watch.is_over() {
                 return Ok(());
             }
@@ -99,14 +103,19 @@ impl Push {
         Ok(())
     }
 
-    /// What pushes into the session, and the inbox whose mail that is; nothing if it was not started by one.
-    pub(crate) fn pusher(&self, office: &Office) -> Result<Option<(Pusher<Claude>, PathBuf)>, OfficeError> {
+    fn pusher(&self, claude: Claude, mailbox: MemberName) -> Pusher<Claude> {
+        let budget = self.budget.min(socket::LONGEST_TEXT);
+        let office = claude.office.clone();
+        Pusher::new(&office, claude, mailbox, budget)
+    }
+
+    /// The session, which is noted as one that runs; nothing if we were not started by it.
+    pub(crate) fn client(&self, office: &Office) -> Result<Option<Claude>, OfficeError> {
         let Some(client) = office.probe.client_above(self.parent) else { return Ok(None) };
         // A client within the session inherits what the session hands to its children.
         if !office.is_started_by(&self.session, self.parent) {
             return Ok(None);
         }
-        let (mailbox, inbox) = self.mailbox(office)?;
         let claude = Claude {
             office: office.clone(),
             push: self.clone(),
@@ -116,25 +125,23 @@ impl Push {
             bag: Mailbag::beside(&self.socket, std::process::id()).ok(),
             known: self.session.clone(),
         };
-        let budget = self.budget.min(socket::LONGEST_TEXT);
-        Ok(Some((Pusher::new(office, claude, mailbox, budget), inbox)))
+        // What is noted of a single run, its hooks note: they know whether it takes mail at all.
+        if !claude.is_single_run() {
+            office.register_session(&self.arrival(&self.session, false))?;
+        }
+        Ok(Some(claude))
     }
 
-    /// The mailbox of the folder that the session works in, and where it is; made if there is none.
-    fn mailbox(&self, office: &Office) -> Result<(MemberName, PathBuf), OfficeError> {
-        let arrival = Arrival {
+    fn arrival<'a>(&'a self, session: &'a str, begins: bool) -> Arrival<'a> {
+        Arrival {
             client: AgentClient::Claude,
-            session: &self.session,
+            session,
             cwd: &self.cwd,
             transcript: None,
             parent: self.parent,
-            begins: false,
+            begins,
             has_socket: true,
-        };
-        let folder = office.register_session(&arrival)?.folder;
-        let mailbox = office.make_mailbox_of_folder(&folder)?;
-        let inbox = office.mailbox(&crate::sessions::team_name(), &mailbox).file();
-        Ok((mailbox, inbox))
+        }
     }
 
     /// Puts into the log of hooks what went wrong, once.
@@ -147,6 +154,32 @@ impl Push {
             *told = words;
         }
     }
+}
+
+/// Waits until somebody has written to the folder that the session works in: nothing is made for a session that nobody writes to.
+/// Nothing if it takes no frames, is over first, or somebody says stop.
+fn await_mailbox(claude: &Claude, stop: &Stop) -> Option<MemberName> {
+    let office = &claude.office;
+    loop {
+        // The watch begins before the look, so that nothing falls between them.
+        let mut watch = office.hub().folders_until(office.where_mailboxes_come(), stop);
+        if watch.is_over() || claude.is_over() || claude.is_single_run() {
+            return None;
+        }
+        if let Some(mailbox) = claude.mailbox() {
+            return Some(mailbox);
+        }
+        let rescan = office.now().as_millis() + RESCAN_MS;
+        watch.wait_for_change(office.clock.instant_of(Stamp::from_millis(rescan)));
+    }
+}
+
+/// Changes in an inbox, and in what the client says of its sessions.
+fn watch_of(office: &Office, mailbox: &MemberName, stop: &Stop) -> FolderWatch {
+    let inbox = office.mailbox(&team_name(), mailbox).file();
+    let registry = office.root().path().join("sessions");
+    let folders = inbox.parent().map(Path::to_owned).into_iter().chain([registry]);
+    office.hub().folders_until(folders.filter(|folder| folder.is_dir()), stop)
 }
 
 /// An office that does not wait for long: nobody waits for it.
@@ -182,26 +215,32 @@ impl Claude {
         if self.known == session {
             return;
         }
-        let arrival = Arrival {
-            client: AgentClient::Claude,
-            session,
-            cwd: &self.push.cwd,
-            transcript: None,
-            parent: self.push.parent,
-            begins: true,
-            has_socket: true,
-        };
         // What cannot be noted is noted by its next hook.
-        let _ = self.office.register_session(&arrival);
+        let _ = self.office.register_session(&self.push.arrival(session, true));
         session.clone_into(&mut self.known);
     }
 }
 
 impl Claude {
-    /// Whether a person sits before the session, as far as its client says so.
-    fn is_interactive(&self) -> bool {
+    /// Whether the session is a single run for a program, by its client's word: it would answer the mail instead of its task, or end
+    /// with the frame.
+    fn is_single_run(&self) -> bool {
         let live = sessions::live(self.office.root().path(), |pid| self.office.probe.started(pid));
-        live.iter().any(|session| session.pid == self.pid && session.is_interactive)
+        live.iter().any(|session| session.pid == self.pid && session.is_single_run)
+    }
+
+    /// Whether its process has ended, and its number may be another's by now.
+    fn is_over(&self) -> bool {
+        self.office
+            .probe
+            .started(self.pid)
+            .is_none_or(|now| !self.start.is_empty() && !now.is_empty() && now != self.start)
+    }
+
+    /// The mailbox of the folder that it works in, once somebody wrote to it.
+    fn mailbox(&self) -> Option<MemberName> {
+        let name = self.office.known_mailbox_of_session(&self.known)?;
+        self.office.mailbox(&team_name(), &name).exists().then_some(name)
     }
 }
 
@@ -211,8 +250,7 @@ impl Client for Claude {
     }
 
     fn session(&mut self) -> Option<SessionState> {
-        let started = self.office.probe.started(self.pid)?;
-        if !self.start.is_empty() && !started.is_empty() && started != self.start {
+        if self.is_over() {
             return None;
         }
         let live = sessions::live(self.office.root().path(), |pid| self.office.probe.started(pid));

@@ -1,5 +1,7 @@
 //! Whether sessions work in the folder of a mailbox, and what they do: by each client's own evidence.
 //!
+//! A mailbox is judged by all that work there; a session that is named, by what is known of it alone.
+//!
 //! | client | what tells that it runs | what tells what it does |
 //! |---|---|---|
 //! | Claude Code | its registry of sessions | the same |
@@ -14,19 +16,20 @@ use atm_clients::conversations::Openness;
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 
+use super::PresenceView;
 use super::gather::Surroundings;
 use super::own::Own;
 use super::tied::{Caller, judge};
-use super::{PresenceView, judge as judge_signs};
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::sessions::{self, Live, Registered};
+use crate::sessions::{self, Destination, Live, Registered};
 
 /// A session that runs, in words, and what it does.
 type Working = (String, Option<Activity>);
 
 impl Office {
-    /// What tells of a mailbox whether sessions work in its folder: those that run or, if none does, how the last one ended.
+    /// What tells of a mailbox whether sessions work in its folder: those that run or, if none does, how the last one ended. Where
+    /// one of them alone is asked about, the others do not count.
     pub(super) fn signs_of_folder(
         &self,
         team: &TeamName,
@@ -41,14 +44,20 @@ impl Office {
         });
         let here: Vec<Working> = running
             .iter()
-            .filter(|live| live.folder == folder)
+            .filter(|live| match &around.only_session {
+                Some(only) => live.id == *only,
+                None => live.works_in(folder),
+            })
             .map(|live| self.working(team, member, live, registered))
             .collect();
         if !here.is_empty() {
             return (Some(together(here)), None);
         }
-        let of_folder = registered.iter().filter(|session| session.folder == folder);
-        let last = of_folder.max_by_key(|session| session.began);
+        let is_asked = |session: &&Registered| match &around.only_session {
+            Some(only) => session.session == *only,
+            None => session.folder == folder,
+        };
+        let last = registered.iter().filter(is_asked).max_by_key(|session| session.began);
         (None, last.and_then(how_it_ended).map(Own::Gone))
     }
 
@@ -62,7 +71,8 @@ impl Office {
         let doing =
             activity.as_ref().map(|activity| format!(", {}", activity.describe())).unwrap_or_default();
         let tells = known.and_then(|known| {
-            judge(live.client.title(), &live.id, openness(live.client, known), Caller::Runs(live.pid))
+            let openness = Openness::certain(true, || openness(live.client, known));
+            judge(live.client.title(), &live.id, openness, Caller::Runs(live.pid))
         });
         let is_listed = live.client == AgentClient::Claude;
         if let Some((_, _, what)) = tells.filter(|_| !is_listed) {
@@ -74,18 +84,23 @@ impl Office {
 
     /// Whether a session is there, or one works in a folder, and why we say so; by any name that it is written to.
     pub fn session_presence(&self, wanted: &str) -> Result<PresenceView, OfficeError> {
-        let folder = self.find_session(wanted)?.folder;
+        let Destination { folder, session } = self.find_session(wanted)?;
         let team = sessions::team_name();
-        if let Some(mailbox) = self.mailbox_of_folder(&folder) {
-            return self.presence(&team, &mailbox);
+        let mailbox = self.mailbox_of_folder(&folder);
+        if let (Some(mailbox), None) = (&mailbox, &session) {
+            return self.presence(&team, mailbox);
         }
-        // Nobody has written to it yet: there is no mailbox, and nothing is made for a look.
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // One of several, or nobody has written to it yet: then there is no mailbox, and nothing is made for a look.
+        let last = || folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = mailbox.map_or_else(last, |mailbox| mailbox.to_string());
         let cwd = Some(folder.display().to_string());
         let member = Member { name, cwd, ..Member::default() };
-        let around = Surroundings::of(&TeamConfig::default());
-        let signs = self.signs(&team, &TeamConfig::default(), &member, &around);
-        let judgement = judge_signs(&signs, self.now());
+        let config = TeamConfig::default();
+        let around = match &session {
+            Some(session) => Surroundings::of_session(session),
+            None => Surroundings::of(&config),
+        };
+        let judgement = self.judge(&team, &config, &member, &around);
         Ok(PresenceView { name: member.name, team: team.to_string(), judgement })
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Surroundings {
     pub(super) conversations: OnceLock<Conversations>,
     /// The sessions that were noted, and those that run: of the team of sessions alone.
     pub(super) register: OnceLock<(Vec<Registered>, Vec<Live>)>,
+    /// Of the sessions of a folder, the one that is asked about, if it is one alone.
+    pub(super) only_session: Option<String>,
     /// The conversations that hooks were called in.
     pub(super) ties: OnceLock<Ties>,
     /// The processes that earlier looks found, by `NAME@TEAM`.
@@ -66,6 +68,15 @@ impl Surroundings {
     pub(crate) fn of(config: &TeamConfig) -> Self {
         let refs = open_panes(config).map(|(member, pane)| (member.name.clone(), pane)).collect();
         Self { lead: config.lead().map(|lead| lead.name.clone()), refs, ..Self::default() }
+    }
+
+    /// What one session's client tells of it: what was heard of the mailbox that it shares says nothing of this one.
+    pub(super) fn of_session(session: &str) -> Self {
+        Self {
+            only_session: Some(session.to_owned()),
+            traces: OnceLock::from(HashMap::new()),
+            ..Self::default()
+        }
     }
 
     fn is_lead(&self, member: &Member) -> bool {

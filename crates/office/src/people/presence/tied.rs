@@ -89,7 +89,8 @@ impl Office {
             },
             None => Caller::Unknown,
         };
-        let (is_running, pid, what) = judge(tie.client()?.title(), &tie.session, tie.openness(), caller)?;
+        let openness = Openness::certain(matches!(caller, Caller::Runs(_)), || tie.openness());
+        let (is_running, pid, what) = judge(tie.client()?.title(), &tie.session, openness, caller)?;
         let transcript = tie.transcript();
         let does = || {
             let name = MemberName::parse(&member.name).ok()?;

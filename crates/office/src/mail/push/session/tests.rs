@@ -3,15 +3,17 @@ mod refusals;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
 
 use atm_ledger::Stage;
 use atm_store::{Root, SessionNote, State};
-use atm_support::SessionDouble;
+use atm_support::{SessionDouble, wait_until};
 
 use super::*;
 use crate::clock::Clock;
 use crate::mail::send::{Letter, SendOptions};
-use crate::people::probe::{ProcessProbe, SystemProbe};
+use crate::people::ancestry::ClientProcess;
+use crate::people::probe::{Agent, Nameless, ProcessProbe, SystemProbe};
 use crate::sessions::team_name;
 
 const NOON: i64 = 1_794_768_000_000;
@@ -59,8 +61,9 @@ impl Scene {
         let own = u64::from(std::process::id());
         let socket = sockets.join(format!("{own}.sock"));
         let push = Push { socket, session: SESSION.into(), cwd: shop.clone(), parent: own, budget };
-        let (pusher, _) = push.pusher(&office).unwrap().unwrap();
-        let (mailbox, _) = push.mailbox(&office).unwrap();
+        let claude = push.client(&office).unwrap().unwrap();
+        let mailbox = office.mailbox_of_session(SESSION).unwrap().unwrap();
+        let pusher = push.pusher(claude, mailbox.clone());
         Self { _folder: folder, shop, push, office, clock, double, pusher, mailbox }
     }
 
@@ -158,4 +161,72 @@ fn no_frame_is_longer_than_the_client_takes() {
     }
     assert_eq!(scene.double.shown().len(), 3);
     assert_eq!(scene.double.dropped(), Vec::<String>::new());
+}
+
+/// Processes of which the number of each is another's after a while.
+#[derive(Debug, Clone, Default)]
+struct Recycled(Arc<AtomicI64>);
+
+impl ProcessProbe for Recycled {
+    fn started(&self, pid: u64) -> Option<String> {
+        Some(format!("{pid}.{}", self.0.load(Ordering::SeqCst)))
+    }
+
+    fn pid_space(&self) -> String {
+        String::new()
+    }
+
+    fn agents(&self) -> Vec<Agent> {
+        Vec::new()
+    }
+
+    fn nameless(&self) -> Vec<Nameless> {
+        Vec::new()
+    }
+
+    fn client_above(&self, parent: u64) -> Option<ClientProcess> {
+        Some(ClientProcess { pid: parent, start: self.started(parent)?, agent_id: None })
+    }
+}
+
+#[test]
+fn a_session_is_over_when_its_clients_number_is_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = Recycled::default();
+    let office = Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")))
+        .with_probe(probe.clone());
+    let socket = folder.path().join("s.sock");
+    let cwd = folder.path().to_owned();
+    let push = Push { socket, session: SESSION.into(), cwd, parent: 11, budget: 1_000 };
+    let mut claude = push.client(&office).unwrap().unwrap();
+    assert_eq!(claude.session().map(|state| state.session).as_deref(), Some(SESSION));
+    probe.0.store(1, Ordering::SeqCst);
+    assert!(claude.session().is_none());
+}
+
+/// Every folder in which a client had ever run with our server became a mailbox for good, though nobody wrote to it.
+#[test]
+fn nothing_is_made_for_a_session_before_somebody_writes_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, shop, sockets) =
+        (folder.path().join("root"), folder.path().join("shop"), folder.path().join("s"));
+    fs::create_dir_all(&shop).unwrap();
+    let office = Office::new(Root::new(root.clone()), State::new(folder.path().join("state")));
+    let double = SessionDouble::start(&root, &shop, &sockets, SESSION);
+    let own = u64::from(std::process::id());
+    let socket = sockets.join(format!("{own}.sock"));
+    let push = Push { socket, session: SESSION.into(), cwd: shop, parent: own, budget: 8_000 };
+    assert_eq!(push.client(&office).unwrap().unwrap().mailbox(), None);
+    let (end, apart) = (Stop::default(), office.apart());
+    thread::scope(|scope| {
+        let running = scope.spawn(|| push.run(&apart, &end));
+        wait_until("it is noted", || office.registered_session(SESSION).is_some());
+        assert!(!root.join("teams").exists());
+        let (to, _) = office.session_address("shop").unwrap();
+        let letter = Letter::new(to, "the first");
+        office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
+        wait_until("it is shown", || double.shown().concat().contains("the first"));
+        end.stop();
+        running.join().unwrap();
+    });
 }

@@ -221,7 +221,8 @@ fn a_session_is_given_nothing_in_its_first_second() {
     let parent = u64::from(std::process::id());
     let socket = sockets.join(format!("{parent}.sock"));
     let push = Push { socket, session: SESSION.into(), cwd: shop, parent, budget: 8_000 };
-    let (mailbox, _) = push.mailbox(&office).unwrap();
+    push.client(&office).unwrap().unwrap();
+    let mailbox = office.mailbox_of_session(SESSION).unwrap().unwrap();
     let letter = Letter::new(format!("{mailbox}@sessions").parse().unwrap(), "waits already");
     office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
     let (stop, started) = (Stop::default(), Instant::now());

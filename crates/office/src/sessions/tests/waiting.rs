@@ -1,0 +1,126 @@
+//! Waiting for mail in an idle session that it is not pushed into, and sessions that wait for their user.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use atm_support::wait_until;
+use serde_json::json;
+
+use super::*;
+use crate::people::members::MemberPlan;
+use crate::people::teams::TeamPlan;
+
+/// The line that a session is woken with, if there is one for it now.
+fn woken(scene: &Scene, session: &str) -> Option<String> {
+    let (once, deadline) = (Ladder(vec![Duration::ZERO]), Instant::now() + Duration::from_millis(1));
+    let told = scene.office.wait_in_session(session, &once, Some(deadline), || true).unwrap();
+    told.map(|(_, line)| line)
+}
+
+/// Nobody waited for mail in a session that is no member's: it lay until its user said something.
+#[test]
+fn mail_wakes_the_session_that_may_take_it_once() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    for (session, pid) in [(ONE, 11), (TWO, 12)] {
+        scene.office.register_session(&arrival(session, &shop, pid)).unwrap();
+    }
+    assert_eq!(woken(&scene, ONE), None, "nobody has written");
+    assert!(!scene.folder.path().join("root/teams").exists(), "nothing is made for one that waits");
+    scene.send(TWO, "for the second");
+    assert_eq!(woken(&scene, ONE), None, "it is another's");
+    assert!(woken(&scene, TWO).unwrap().starts_with("You have 1 unread message from user."));
+    assert_eq!(woken(&scene, TWO), None, "the woken turn ends, and waits again");
+    scene.send(ONE, "for the first");
+    assert!(woken(&scene, ONE).is_some());
+    assert_eq!((woken(&scene, TWO), woken(&scene, ONE)), (None, None), "one does not forget for another");
+    // What is before its model is no news.
+    scene.send(ONE, "presented");
+    assert_eq!(offered(&scene.office, &arrival(ONE, &shop, 11)), 2);
+    assert_eq!(woken(&scene, ONE), None);
+    // What names a session that ended is for who is left.
+    scene.send(TWO, "who is there?");
+    scene.office.end_session(TWO).unwrap();
+    assert!(woken(&scene, ONE).is_some());
+}
+
+#[test]
+fn a_session_that_is_pushed_into_or_ends_with_its_turn_is_not_woken() {
+    for (more, is_noted, expected) in [
+        (json!({ "entrypoint": "cli" }), true, true),
+        (json!({ "entrypoint": "cli", "messagingSocketPath": "/run/s.sock" }), true, false),
+        (json!({ "entrypoint": "sdk-cli" }), true, false),
+        (json!({ "entrypoint": "cli" }), false, false),
+    ] {
+        let scene = Scene::new();
+        let shop = scene.make("shop");
+        scene.lists(ONE, &shop, 11, &more);
+        if is_noted {
+            scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
+        }
+        let to = scene.office.make_mailbox_of_folder(&shop).unwrap();
+        let letter = Letter::new(format!("{to}@{TEAM}").parse().unwrap(), "hello");
+        scene.office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
+        assert_eq!(woken(&scene, ONE).is_some(), expected, "{more} {is_noted}");
+    }
+}
+
+/// Waits in a thread until `then` has done what ends the wait.
+fn waits(scene: &Scene, then: impl FnOnce()) -> Option<String> {
+    let begun = AtomicBool::new(false);
+    let is_heard = || {
+        begun.store(true, Ordering::SeqCst);
+        true
+    };
+    let (office, deadline) = (scene.office.apart(), Some(Instant::now() + Duration::from_secs(30)));
+    thread::scope(|scope| {
+        let wait = || office.wait_in_session(ONE, &Ladder::default(), deadline, is_heard).unwrap();
+        let waiting = scope.spawn(wait);
+        wait_until("it waits", || begun.load(Ordering::SeqCst));
+        then();
+        waiting.join().unwrap().map(|(_, line)| line)
+    })
+}
+
+#[test]
+fn a_wait_ends_with_the_first_letter_with_the_next_turn_and_with_another_wait() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    let session = arrival(ONE, &shop, 11);
+    scene.office.register_session(&session).unwrap();
+    let began = Instant::now();
+    assert_eq!(waits(&scene, || assert_eq!(offered(&scene.office, &session), 0)), None, "a turn begins");
+    assert_eq!(waits(&scene, || assert_eq!(woken(&scene, ONE), None)), None, "the last one has the seat");
+    // Its mailbox is made while it waits.
+    let told = waits(&scene, || drop(scene.send("shop", "the first letter")));
+    assert!(told.is_some_and(|line| line.contains("1 unread message")));
+    assert!(began.elapsed() < Duration::from_secs(30), "nothing waited for its deadline");
+}
+
+/// A session that waited for its user needed nobody's look, unless somebody had written to it.
+#[test]
+fn sessions_that_wait_for_their_user_are_found_unless_they_are_members() {
+    let scene = Scene::new();
+    let (shop, led) = (scene.make("shop"), scene.make("led"));
+    let asks = |name: &str| json!({ "name": name, "status": "waiting", "waitingFor": "permission" });
+    let found = || -> Vec<(String, bool)> {
+        let all = scene.office.sessions_that_wait().unwrap();
+        all.into_iter().map(|one| (one.attention.what, one.has_mailbox)).collect()
+    };
+    scene.lists(ONE, &shop, 11, &asks("left"));
+    assert_eq!(found(), [("session shop is waiting for permission".to_owned(), false)]);
+    scene.lists(TWO, &shop, 12, &json!({ "status": "idle" }));
+    assert_eq!(found(), [("session left is waiting for permission".to_owned(), false)]);
+    scene.send("left", "hello");
+    assert_eq!(found(), [("session left is waiting for permission".to_owned(), true)]);
+    // A lead is shown with its team.
+    scene.lists(THREAD, &led, 13, &asks("lead"));
+    assert_eq!(found().len(), 2);
+    let dev = scene.office.create_team(&TeamPlan::new("dev", "dev")).unwrap();
+    scene.office.add_member(&dev, &MemberPlan::new("bob")).unwrap();
+    let config = scene.folder.path().join("root/teams/dev/config.json");
+    let mut text: Value = serde_json::from_str(&fs::read_to_string(&config).unwrap()).unwrap();
+    text["leadSessionId"] = THREAD.into();
+    fs::write(&config, text.to_string()).unwrap();
+    assert_eq!(found().len(), 1);
+}
