@@ -54,8 +54,8 @@ pub(crate) struct Install {
     /// Ask the client itself whether it works; all clients, if none is named
     #[arg(long, conflicts_with_all = ["dry_run", "plugin"])]
     check: bool,
-    /// Claude Code, OpenCode: start a turn when mail comes while it waits
-    #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
+    #[arg(long, help = "Claude Code, OpenCode: start a turn when mail comes while it waits",
+        conflicts_with_all = ["uninstall", "check", "plugin"])]
     wake: bool,
     /// Refuse edits of paths that others have reserved (`atm help reserve`)
     #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
