@@ -213,14 +213,14 @@ fn a_hook_hears_what_the_client_says_at_once() {
 #[test]
 fn a_session_is_given_nothing_in_its_first_second() {
     let folder = tempfile::tempdir().unwrap();
-    let (root, shop) = (folder.path().join("root"), folder.path().join("shop"));
-    fs::create_dir_all(&shop).unwrap();
+    let (root, cwd) = (folder.path().join("root"), folder.path().join("shop"));
+    fs::create_dir_all(&cwd).unwrap();
     let office = Office::new(Root::new(root.clone()), State::new(folder.path().join("state")));
     let sockets = folder.path().join("s");
-    let double = SessionDouble::start(&root, &shop, &sockets, SESSION);
+    let double = SessionDouble::start(&root, &cwd, &sockets, SESSION);
     let parent = u64::from(std::process::id());
     let socket = sockets.join(format!("{parent}.sock"));
-    let push = Push { socket, session: SESSION.into(), cwd: shop, parent, budget: 8_000 };
+    let push = Push { socket, session: SESSION.into(), cwd, parent, budget: 8_000 };
     push.client(&office).unwrap().unwrap();
     let mailbox = office.mailbox_of_session(SESSION).unwrap().unwrap();
     let letter = Letter::new(format!("{mailbox}@sessions").parse().unwrap(), "waits already");
