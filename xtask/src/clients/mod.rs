@@ -53,8 +53,7 @@ pub(crate) struct Args {
     /// The part with states only: mail for each client before a turn, in one, when it is killed and when it goes on
     #[arg(long, conflicts_with_all = ["delivery", "newest"])]
     states: bool,
-    /// The part with other clients' plain sessions only: the same states, for Codex, Gemini CLI, Qwen Code and OpenCode without
-    /// a team and a name
+    /// The part with other clients' plain sessions only: the same states, for all but Claude Code, without a team and a name
     #[arg(long, conflicts_with_all = ["delivery", "newest", "states", "reservations"])]
     other_sessions: bool,
     #[command(flatten)]
