@@ -49,6 +49,46 @@ fn each_client_keeps_what_its_model_was_shown_once() {
     }
 }
 
+/// What was pushed stands there once under the id that we gave it: as a prompt of its own when the session was idle, as an
+/// attachment when it came in a turn. The client's queue and its copies of requests have the same words, and show nothing.
+#[test]
+fn a_real_conversation_shows_what_was_pushed_into_it_once_under_our_id() {
+    for (version, text, expected) in [
+        (
+            "2.1.325",
+            include_str!("fixtures/conversations/claude-2.1.325-pushed.jsonl"),
+            [
+                ("fdc870ec-fba7-766e-ba76-46e8c1e1b9c7", "idle letter 01"),
+                ("f7d7644f-714e-792c-8132-a3378723ce5c", "busy letter 01"),
+            ],
+        ),
+        (
+            "2.1.282",
+            include_str!("fixtures/conversations/claude-2.1.282-pushed.jsonl"),
+            [
+                ("794d8f2f-b0e9-713b-9785-4dc2f6d3b9ce", "idle letter 01"),
+                ("590cf99f-0edc-7812-9925-086ed6efc6fd", "busy letter 01"),
+            ],
+        ),
+    ] {
+        let format = &AgentClient::Claude.profile().conversations.as_ref().unwrap().format;
+        let ConversationFormat::JsonLines { shown, .. } = format else { panic!("{version}") };
+        let all: Vec<Shown> = text.lines().filter_map(|line| shown(line, false)).collect();
+        assert_eq!(all.len(), expected.len(), "{version}: {all:?}");
+        for (shown, (id, words)) in all.iter().zip(expected) {
+            assert_eq!(shown.shape, Shape::Peer(id.to_owned()), "{version}");
+            assert!(shown.texts.iter().any(|text| text.contains(words)), "{version}: {shown:?}");
+            assert!(shown.entry.is_some() && shown.at.is_some(), "{version}: {shown:?}");
+        }
+        for words in ["idle letter 01", "busy letter 01"] {
+            assert!(
+                text.lines().filter(|line| line.contains(words)).count() > 1,
+                "{version}: copies of {words}"
+            );
+        }
+    }
+}
+
 /// Whatever stands in a line, reading it is no reason to fail.
 #[test]
 fn no_line_makes_a_reader_fail() {

@@ -8,22 +8,23 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::client::{CLIENTS, Client};
+use super::client::Client;
 use super::home::{self, Home};
 use super::model::{Event, Model};
+use super::npm;
 
 const BEFORE: &str = "as it was\n";
 const AFTER: &str = "written by the model\n";
 const REFUSAL: &str = "is reserved by bob@dev";
 
 /// What came of each client, as a Markdown table, and whether all is as it should be.
-pub(super) fn run(atm: &Path, programs: &Path) -> (String, bool) {
+pub(super) fn run(only: Option<&str>, newest: bool, atm: &Path) -> Result<(String, bool)> {
     let mut table =
         String::from("| client | version | reserved by another | reserved by nobody |\n|---|---|---|---|\n");
     let mut all_well = true;
-    for client in CLIENTS {
-        eprintln!("clients: {}, editing", client.title);
-        let tried = Home::new(atm, programs).and_then(|home| try_out(client, &home));
+    for (client, programs) in npm::each(only, newest)? {
+        eprintln!("clients: {} {}, editing", client.title, client.version);
+        let tried = Home::new(atm, &programs).and_then(|home| try_out(client, &home));
         all_well &= tried.is_ok();
         let cells = match tried {
             Ok([refused, written]) => format!("{refused} | {written}"),
@@ -31,7 +32,7 @@ pub(super) fn run(atm: &Path, programs: &Path) -> (String, bool) {
         };
         let _ = writeln!(table, "| {} | {} | {cells} |", client.title, client.version);
     }
-    (table, all_well)
+    Ok((table, all_well))
 }
 
 fn try_out(client: Client, home: &Home) -> Result<[&'static str; 2]> {
@@ -82,9 +83,13 @@ fn permission(client: Client) -> &'static [&'static str] {
 pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event>> {
     let offers = |tool: &str| request["tools"].to_string().contains(&format!("\"name\":\"{tool}\""));
     let has = |words: &str| request.to_string().contains(words);
-    if path.contains("/messages") && offers("Write") && !has("\"tool_result\"") {
-        let input = json!({ "file_path": file, "content": AFTER }).to_string();
-        return Some(anthropic(&input));
+    if path.contains("/messages") && offers("Write") {
+        // Older versions write no file that their model has not read.
+        return match request.to_string().matches("\"tool_result\"").count() {
+            0 => Some(anthropic("Read", &json!({ "file_path": file }))),
+            1 => Some(anthropic("Write", &json!({ "file_path": file, "content": AFTER }))),
+            _ => None,
+        };
     }
     if path.contains(":streamGenerateContent") && offers("write_file") && !has("\"functionResponse\"") {
         let args = json!({ "file_path": file, "content": AFTER });
@@ -128,11 +133,11 @@ pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event
     None
 }
 
-fn anthropic(input: &str) -> Vec<Event> {
+fn anthropic(tool: &str, input: &Value) -> Vec<Event> {
     let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
                           "stop_reason": null, "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 } });
-    let block = json!({ "type": "tool_use", "id": "toolu_1", "name": "Write", "input": {} });
-    let delta = json!({ "type": "input_json_delta", "partial_json": input });
+    let block = json!({ "type": "tool_use", "id": format!("toolu_{tool}"), "name": tool, "input": {} });
+    let delta = json!({ "type": "input_json_delta", "partial_json": input.to_string() });
     let end = json!({ "stop_reason": "tool_use", "stop_sequence": null });
     let typed = |name: &'static str, mut data: Value| {
         data["type"] = name.into();

@@ -82,8 +82,12 @@ impl Home {
 
     /// The same in another team.
     pub(super) fn atm_in(&self, team: &str, args: &[&str]) -> Result<Value> {
-        let mut command = self.command("atm");
-        let said = run(command.args(args).args(["--team", team, "--json"]))?;
+        self.atm_plain(&[args, &["--team", team]].concat())
+    }
+
+    /// The same without a team that is named.
+    pub(super) fn atm_plain(&self, args: &[&str]) -> Result<Value> {
+        let said = run(self.command("atm").args(args).arg("--json"))?;
         serde_json::from_str(&said).with_context(|| format!("no JSON: {said}"))
     }
 }

@@ -41,15 +41,21 @@ pub(crate) struct Args {
     /// Use this binary instead of a fresh build
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// The part that sets up only: each client's own check, a turn with mail, and that nothing is left of it
+    #[arg(long, conflicts_with_all = ["delivery", "states", "reservations"])]
+    set_up: bool,
     /// The delivery part only: what Claude Code's model was sent, beside what atm says
     #[arg(long, conflicts_with_all = ["only", "newest"])]
     delivery: bool,
     /// The reservations part only: each client edits a file that another member has reserved
-    #[arg(long, conflicts_with_all = ["only", "delivery"])]
+    #[arg(long, conflicts_with_all = ["delivery"])]
     reservations: bool,
     /// The part with states only: mail for each client before a turn, in one, when it is killed and when it goes on
     #[arg(long, conflicts_with_all = ["delivery", "newest"])]
     states: bool,
+    /// The part with other clients' plain sessions only: the same states, for all but Claude Code, without a team and a name
+    #[arg(long, conflicts_with_all = ["delivery", "newest", "states", "reservations"])]
+    other_sessions: bool,
     #[command(flatten)]
     choice: delivery::Choice,
     /// The sessions part only: mail for plain sessions of Claude Code, by push and by hooks, in each of their states
@@ -75,45 +81,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let atm = atm.parent().context("a program is in a folder")?;
     let document = repo::root()?.join("docs").join("CLIENTS.md");
-    if args.sessions {
-        let (table, is_true) = delivery::sessions::run(&args.session_choice, atm)?;
-        print!("{table}");
+    if let Some(part) = single_part(args, atm)? {
+        print!("{}", part.table);
         if args.write {
-            report::write(&document, "sessions", "cargo xtask clients --sessions --write", &table)?;
+            let command = format!("cargo xtask clients --{} --write", part.name);
+            report::write(&document, part.name, &command, &part.table)?;
         }
-        ensure!(is_true, "a client did not run, or a message did not arrive once and proved");
+        ensure!(part.is_true, part.otherwise);
         return Ok(());
     }
-    if args.bridge {
-        build_bridge(args)?;
-        let (table, is_true) = delivery::bridge::run(&args.bridge_choice, atm)?;
-        print!("{table}");
-        if args.write {
-            report::write(&document, "bridge", "cargo xtask clients --bridge --write", &table)?;
-        }
-        ensure!(is_true, "a client did not run, or mail did not cross, was not shown or not proved");
-        return Ok(());
-    }
-    if args.peers {
-        build_bridge(args)?;
-        let (table, is_true) = delivery::sessions::run_peers(&args.session_choice, atm)?;
-        print!("{table}");
-        if args.write {
-            report::write(&document, "peers", "cargo xtask clients --peers --write", &table)?;
-        }
-        ensure!(is_true, "a client did not run, or a peer was not listed, written to and heard");
-        return Ok(());
-    }
-    if args.reservations {
-        let (table, all_well) = edits::run(atm, &npm::install(args.newest)?);
-        print!("{table}");
-        if args.write {
-            report::write(&document, "reservations", "cargo xtask clients --reservations --write", &table)?;
-        }
-        ensure!(all_well, "not everything works");
-        return Ok(());
-    }
-    let has_states = args.delivery || args.newest || {
+    let has_states = args.delivery || args.newest || args.set_up || {
         let rows = vendors::run(args.only.as_deref(), atm)?;
         print!("{}", vendors::table(&rows));
         if args.write {
@@ -126,11 +103,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let rows = set_up(args, atm)?;
         print!("{}", report::table(&rows));
         if args.write {
-            report::write(&document, "clients", "cargo xtask clients --write", &report::table(&rows))?;
+            report::write(
+                &document,
+                "clients",
+                "cargo xtask clients --set-up --write",
+                &report::table(&rows),
+            )?;
         }
         rows.iter().all(Row::works)
     };
-    let delivers = args.only.is_some() || args.newest || args.states || {
+    let delivers = args.only.is_some() || args.newest || args.states || args.set_up || {
         let report = delivery::run(&args.choice, atm)?;
         if args.choice.json {
             println!("{:#}", report.json());
@@ -148,14 +130,59 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// A part that runs by itself, and what it found.
+struct Part {
+    /// Its option, and its place in the document.
+    name: &'static str,
+    table: String,
+    is_true: bool,
+    otherwise: &'static str,
+}
+
+fn single_part(args: &Args, atm: &Path) -> Result<Option<Part>> {
+    let part = |name, otherwise, (table, is_true)| Ok(Some(Part { name, table, is_true, otherwise }));
+    if args.sessions {
+        let otherwise = "a client did not run, or a message did not arrive once and proved";
+        return part(
+            "sessions",
+            otherwise,
+            delivery::sessions::run(&args.session_choice, args.choice.keep, atm)?,
+        );
+    }
+    if args.bridge {
+        build_bridge(args)?;
+        let otherwise = "a client did not run, or mail did not cross, was not shown or not proved";
+        return part("bridge", otherwise, delivery::bridge::run(&args.bridge_choice, atm)?);
+    }
+    if args.peers {
+        build_bridge(args)?;
+        let otherwise = "a client did not run, or a peer was not listed, written to and heard";
+        return part("peers", otherwise, delivery::sessions::run_peers(&args.session_choice, atm)?);
+    }
+    if args.other_sessions {
+        let rows = vendors::run_sessions(args.only.as_deref(), atm)?;
+        let is_true = rows.iter().all(vendors::Row::is_true);
+        return part(
+            "other-sessions",
+            "not all mail arrived once and was proved",
+            (vendors::table(&rows), is_true),
+        );
+    }
+    if args.reservations {
+        return part(
+            "reservations",
+            "not everything works",
+            edits::run(args.only.as_deref(), args.newest, atm)?,
+        );
+    }
+    Ok(None)
+}
+
 /// Sets atm up in all clients.
 fn set_up(args: &Args, atm: &Path) -> Result<Vec<Row>> {
-    let programs = npm::install(args.newest)?;
     let mut rows = Vec::new();
-    for client in
-        CLIENTS.into_iter().filter(|client| args.only.as_ref().is_none_or(|only| only == client.name))
-    {
-        eprintln!("clients: {}", client.title);
+    for (client, programs) in npm::each(args.only.as_deref(), args.newest)? {
+        eprintln!("clients: {} {}", client.title, client.version);
         rows.push(try_out(client, &Home::new(atm, &programs)?));
     }
     Ok(rows)

@@ -6,14 +6,31 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::client::CLIENTS;
+use super::client::{CLIENTS, Client};
 use crate::repo;
 
 /// Newer than systems have; one of the clients wants it.
 const NODE: &str = "node@22.23.3";
 
+/// Older versions of Claude Code: one that has a socket, and one that has none.
+const OLDER: [&str; 2] = ["2.1.282", "2.1.197"];
+
+/// Installs what is meant: each client with the folder of its program, Claude Code in its older versions, too, unless the newest are
+/// asked for.
+pub(super) fn each(only: Option<&str>, newest: bool) -> Result<Vec<(Client, PathBuf)>> {
+    let programs = install(newest)?;
+    let mut all = Vec::new();
+    for client in CLIENTS.into_iter().filter(|client| only.is_none_or(|only| only == client.name)) {
+        all.push((client, programs.clone()));
+        for version in OLDER.into_iter().filter(|_| client.name == "claude" && !newest) {
+            all.push((Client { version, ..client }, install_claude(version)?));
+        }
+    }
+    Ok(all)
+}
+
 /// Installs all of them; gives the folder with the programs.
-pub(super) fn install(newest: bool) -> Result<PathBuf> {
+fn install(newest: bool) -> Result<PathBuf> {
     let folder = repo::target()?.join("clients");
     let programs = folder.join("node_modules").join(".bin");
     let packages = CLIENTS

@@ -21,6 +21,9 @@ const BY_PROGRAM: &str = "sdk";
 /// A longer word of a client's is cut: it is shown to people.
 const AT_MOST: usize = 60;
 
+/// What it waits for, in its client's words, when its user is asked for a permission.
+const PERMISSIONS: [&str; 4] = ["permission prompt", "sandbox request", "worker request", "goal proposal"];
+
 /// A session whose process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
@@ -195,6 +198,9 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
     let activity = word("status").map(|status| match status {
         "busy" => Activity::Busy,
         "idle" => Activity::Idle,
+        "waiting" if word("waitingFor").is_some_and(|what| PERMISSIONS.contains(&what)) => {
+            Activity::waits_for_permission()
+        }
         "waiting" => Activity::Waiting(word("waitingFor").map(cut)),
         other => Activity::Other(cut(other)),
     });
@@ -239,6 +245,15 @@ mod tests {
             (
                 r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":"permission"}"#,
                 alive(Some(Activity::Waiting(Some("permission".into())))),
+            ),
+            // As the real client says it of a tool that it asks for.
+            (
+                r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":"permission prompt"}"#,
+                alive(Some(Activity::waits_for_permission())),
+            ),
+            (
+                r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":"input needed"}"#,
+                alive(Some(Activity::Waiting(Some("input needed".into())))),
             ),
             (
                 r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":7}"#,

@@ -51,7 +51,7 @@ pub(super) struct Choice {
     pub(super) json: bool,
     /// Leave the homes with transcripts, ledger and the model's requests below target/
     #[arg(long)]
-    keep: bool,
+    pub(super) keep: bool,
 }
 
 /// What all rows say.

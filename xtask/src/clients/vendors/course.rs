@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::model::VendorModel;
+use super::recipient::Recipient;
 use super::vendor::{Words, configure, turn};
 use super::{Outcome, Tried};
 use crate::clients::client::Client;
@@ -23,6 +24,7 @@ const EACH: usize = 3;
 
 pub(super) struct Course<'a> {
     pub(super) client: Client,
+    pub(super) recipient: Recipient,
     pub(super) home: &'a Home,
     pub(super) model: &'a VendorModel,
     pub(super) numbers: u32,
@@ -36,17 +38,23 @@ pub(super) struct Mail {
 }
 
 impl<'a> Course<'a> {
-    pub(super) fn new(client: Client, home: &'a Home, model: &'a VendorModel) -> Result<Self> {
+    pub(super) fn new(
+        client: Client,
+        recipient: Recipient,
+        home: &'a Home,
+        model: &'a VendorModel,
+    ) -> Result<Self> {
         let (name, text) = configure(client.name, &model.url);
         let file = home.file(name);
         fs::create_dir_all(file.parent().context("a file is in a folder")?)?;
         fs::write(&file, text)?;
-        home.atm(&["install", client.name])?;
-        Ok(Self { client, home, model, numbers: 0, sent: 0 })
+        recipient.atm(home, &["install", client.name])?;
+        Ok(Self { client, recipient, home, model, numbers: 0, sent: 0 })
     }
 
     /// One state after the other. Without a first turn there is nothing to go on with.
     pub(super) fn run(&mut self) -> Result<Vec<Tried>> {
+        self.introduce().context("the first turn")?;
         let idle = self.idle().context("idle")?;
         let mut tried = vec![("idle: with the next turn", Ok(idle))];
         tried.push(("busy: behind the running tool", self.busy()));
@@ -58,6 +66,15 @@ impl<'a> Course<'a> {
         }
         tried.extend(self.in_terminal());
         Ok(tried)
+    }
+
+    /// A session is known from its first turn on: before that, its folder is no address.
+    fn introduce(&self) -> Result<()> {
+        if self.recipient == Recipient::Session {
+            let mut child = self.start(&Words::first("good morning"))?;
+            self.end(&mut child)?;
+        }
+        self.recipient.check_known(self.client, self.home, false)
     }
 
     /// Mail that waits when a turn begins.
@@ -94,11 +111,8 @@ impl<'a> Course<'a> {
         self.model.release(number)?;
         let outcome = self.outcome(&mail, begun)?;
         let outcome = Outcome { is_killed: true, ..outcome };
-        let unread = self.home.atm(&["inbox", "bob", "--unread"])?;
-        ensure!(
-            unread.as_array().is_some_and(|unread| unread.len() == EACH),
-            "marked without the turn's end"
-        );
+        let unread = self.recipient.unread(self.home)?;
+        ensure!(unread.len() == EACH, "marked without the turn's end");
         Ok((outcome, mail))
     }
 
@@ -116,7 +130,7 @@ impl<'a> Course<'a> {
         for _ in 0..EACH {
             self.sent += 1;
             let words = format!("mail number {:03} for this client", self.sent);
-            let answer = self.home.atm(&["send", "bob", &words])?;
+            let answer = self.recipient.atm(self.home, &["send", self.recipient.address(), &words])?;
             let id = answer["id"].as_str().context("send gave no id")?.to_owned();
             mail.push(Mail { words, id });
         }
@@ -128,7 +142,7 @@ impl<'a> Course<'a> {
         let mut command = self.home.command(self.client.name);
         turn(self.client.name, &mut command, &self.model.url, words);
         let log = fs::OpenOptions::new().create(true).append(true).open(self.home.file("client.log"))?;
-        command.env("ATM_AS", "bob").env("ATM_TEAM", "dev");
+        self.recipient.identify(&mut command);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
         command.spawn().with_context(|| format!("cannot start {}", self.client.name))
     }
@@ -172,11 +186,11 @@ impl<'a> Course<'a> {
     pub(super) fn outcome(&self, mail: &[Mail], begun: Instant) -> Result<Outcome> {
         let counts = mail.iter().map(|mail| self.model.count(&mail.words));
         let counts: Vec<usize> = counts.collect();
-        let unread = self.home.atm(&["inbox", "bob", "--unread"])?;
-        let is_unread = |id: &str| unread.as_array().into_iter().flatten().any(|one| one["id"] == id);
+        let unread = self.recipient.unread(self.home)?;
+        let is_unread = |id: &str| unread.iter().any(|one| one["id"] == id);
         let (mut proved, mut waiting) = (0, 0);
         for mail in mail {
-            let is_proved = is_proved(&self.home.atm(&["track", &mail.id])?);
+            let is_proved = is_proved(&self.recipient.atm(self.home, &["track", &mail.id])?);
             proved += usize::from(is_proved);
             waiting += usize::from(!is_proved && is_unread(&mail.id));
         }

@@ -3,23 +3,22 @@
 
 mod course;
 mod model;
+mod recipient;
 mod screen;
 mod vendor;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 
 use self::course::Course;
 use self::model::VendorModel;
-use super::client::{CLIENTS, Client};
-use super::home::Home;
+use self::recipient::Recipient;
+use super::client::Client;
 use super::npm;
-
-/// Older versions of Claude Code: one that has a socket, and one that has none.
-const OLDER: [&str; 2] = ["2.1.282", "2.1.197"];
 
 /// What became of the mail for a client in one state.
 pub(super) struct Outcome {
@@ -68,25 +67,29 @@ impl Row {
     }
 }
 
-/// `atm` is the folder of the binary.
+/// Each client as a member of a team; `atm` is the folder of the binary.
 pub(super) fn run(only: Option<&str>, atm: &Path) -> Result<Vec<Row>> {
-    let programs = npm::install(false)?;
-    let mut rows = Vec::new();
-    for client in CLIENTS.into_iter().filter(|client| only.is_none_or(|only| only == client.name)) {
-        rows.push(try_out(client, atm, &programs));
-        for version in OLDER.into_iter().filter(|_| client.name == "claude") {
-            rows.push(try_out(Client { version, ..client }, atm, &npm::install_claude(version)?));
-        }
-    }
-    Ok(rows)
+    let clients = npm::each(only, false)?;
+    let row = |(client, programs): (Client, PathBuf)| try_out(client, Recipient::Member, atm, &programs);
+    Ok(clients.into_iter().map(row).collect())
 }
 
-fn try_out(client: Client, atm: &Path, programs: &Path) -> Row {
-    eprintln!("clients: {} in its states", client.title);
-    let outcomes = Home::new(atm, programs).and_then(|mut home| {
+/// The same for plain sessions; of Claude Code, whose sessions have a part of their own, only if it is asked for.
+pub(super) fn run_sessions(only: Option<&str>, atm: &Path) -> Result<Vec<Row>> {
+    let clients = npm::each(only, false)?.into_iter();
+    let clients = clients
+        .filter(|(client, _)| only == Some("claude") || vendor::interactive(client.name, false).is_some());
+    let row = |(client, programs): (Client, PathBuf)| try_out(client, Recipient::Session, atm, &programs);
+    Ok(clients.map(row).collect())
+}
+
+fn try_out(client: Client, recipient: Recipient, atm: &Path, programs: &Path) -> Row {
+    eprintln!("clients: {} in its states, as {recipient:?}", client.title);
+    let outcomes = recipient.home(atm, programs).and_then(|mut home| {
         let model = VendorModel::start(&home.file("work"))?;
-        let tried = Course::new(client, &home, &model)?.run()?;
+        let tried = Course::new(client, recipient, &home, &model)?.run()?;
         if !tried.iter().all(is_whole) {
+            fs::write(home.file("requests.jsonl"), model.requests())?;
             eprintln!("clients: {}: see {}", client.title, home.keep().display());
         }
         Ok(tried)

@@ -31,6 +31,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     heard: Vec<(Instant, String)>,
+    /// How many of them do not count any more.
+    forgotten: usize,
     holding: HashSet<u32>,
     released: HashSet<u32>,
 }
@@ -53,22 +55,29 @@ impl VendorModel {
 
     /// How often these words are in one request, at most.
     pub(super) fn count(&self, words: &str) -> usize {
-        self.shared.state().heard.iter().map(|(_, body)| body.matches(words).count()).max().unwrap_or(0)
+        self.shared.state().counted().iter().map(|(_, body)| body.matches(words).count()).max().unwrap_or(0)
     }
 
     /// Whether one request had both.
     pub(super) fn has_both(&self, one: &str, other: &str) -> bool {
-        self.shared.state().heard.iter().any(|(_, body)| body.contains(one) && body.contains(other))
+        self.shared.state().counted().iter().any(|(_, body)| body.contains(one) && body.contains(other))
     }
 
     /// When they were first in one.
     pub(super) fn first(&self, words: &str) -> Option<Instant> {
-        self.shared.state().heard.iter().find(|(_, body)| body.contains(words)).map(|(at, _)| *at)
+        self.shared.state().counted().iter().find(|(_, body)| body.contains(words)).map(|(at, _)| *at)
     }
 
     /// What was said so far does not count any more.
     pub(super) fn forget(&self) {
-        self.shared.state().heard.clear();
+        let mut state = self.shared.state();
+        state.forgotten = state.heard.len();
+    }
+
+    /// All requests, each in a line, for a look after the fact.
+    pub(super) fn requests(&self) -> String {
+        let state = self.shared.state();
+        state.heard.iter().map(|(_, body)| body.clone() + "\n").collect()
     }
 
     /// Whether a turn hangs on this number.
@@ -79,6 +88,12 @@ impl VendorModel {
     pub(super) fn release(&self, number: u32) -> Result<()> {
         self.shared.state().released.insert(number);
         std::fs::write(self.shared.go(number), "").context("cannot release a shell")
+    }
+}
+
+impl State {
+    fn counted(&self) -> &[(Instant, String)] {
+        self.heard.get(self.forgotten..).unwrap_or_default()
     }
 }
 

@@ -55,11 +55,8 @@ impl Course<'_> {
         fs::write(&file, settle(self.client.name, &fs::read_to_string(&file)?, asks, &work))?;
         let mut command = self.home.command(self.client.name);
         provide(self.client.name, &mut command, &self.model.url);
-        command
-            .env("ATM_AS", "bob")
-            .env("ATM_TEAM", "dev")
-            .env("TERM", "xterm-256color")
-            .env("LANG", "C.UTF-8");
+        self.recipient.identify(&mut command);
+        command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
         let set = command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_owned())));
         let variables: Vec<(&str, OsString)> = set.collect();
         let mut words: Vec<OsString> = vec![self.client.name.into()];
@@ -79,7 +76,9 @@ impl Course<'_> {
         let mail = self.send()?;
         let begun = Instant::now();
         terminal.enter("Tell me what is new.")?;
-        self.followed(&mail, begun)
+        let outcome = self.followed(&mail, begun)?;
+        self.recipient.check_known(self.client, self.home, true)?;
+        Ok(outcome)
     }
 
     fn cleared(&mut self, terminal: &Terminal, clear: &str) -> Result<Outcome> {
@@ -102,6 +101,7 @@ impl Course<'_> {
             !self.model.has_both("Tell me what is new.", "Tell me what came since then."),
             "the conversation goes on"
         );
+        self.recipient.check_known(self.client, self.home, true)?;
         Ok(outcome)
     }
 
@@ -112,7 +112,7 @@ impl Course<'_> {
         wait_for("the dialog is open", TURN, || Ok(terminal.screen().contains(asks)))?;
         let mail = self.send()?;
         wait_for("atm says that it waits for a permission", TURN, || {
-            Ok(self.home.atm(&["status", "bob"])?["activity"] == "waiting for permission")
+            self.recipient.waits_for_permission(self.home)
         })?;
         ensure!(!self.model.is_holding(number), "the dialog was answered by mail");
         let begun = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 use super::super::patience::comes_true;
@@ -59,13 +59,8 @@ pub(super) fn run(start: &Start<'_>) -> Result<Outcome> {
     let places: Vec<Option<usize>> = (0..count).map(|number| heard.find(&text(number))).collect();
     outcome.out_of_order = places.windows(2).filter(|two| two[0] > two[1]).count();
     // The last ones may be proved a moment later.
-    comes_true(PROGRESS, || {
-        let said = home::run(scene.home.command("atm").args(["sessions", "--json"]))?;
-        let sessions: serde_json::Value = serde_json::from_str(&said).context("no JSON")?;
-        Ok(sessions[0]["unread"] == 0)
-    })?;
-    let said = home::run(scene.home.command("atm").args(["log", "--team", "sessions", "--all", "--json"]))?;
-    let log: serde_json::Value = serde_json::from_str(&said).context("no JSON")?;
+    comes_true(PROGRESS, || Ok(scene.home.atm_plain(&["sessions"])?[0]["unread"] == 0))?;
+    let log = scene.home.atm_in("sessions", &["log", "--all"])?;
     let seen = log.as_array().into_iter().flatten().filter(|message| message["stage"] == "seen");
     outcome.proved = seen.count();
     Ok(outcome)

@@ -25,7 +25,7 @@ pub(in crate::clients) struct SessionChoice {
     /// This version of Claude Code only (repeatable)
     #[arg(long, value_name = "VERSION")]
     session_version: Vec<String>,
-    /// This state only (repeatable): idle, busy, dialog, bypass, cleared, stop, killed, burst
+    /// This state only (repeatable): idle, busy, long, dialog, bypass, plan, cleared, stop, killed, burst
     #[arg(long, value_name = "STATE", requires = "sessions")]
     session_state: Vec<String>,
 }
@@ -37,7 +37,7 @@ pub(in crate::clients) fn run_peers(choice: &SessionChoice, atm: &Path) -> Resul
     for version in choice.versions() {
         let programs = npm::install_claude(&version)?;
         eprintln!("clients: peers {version}");
-        let start = scene::Start { version: &version, programs: &programs, atm };
+        let start = scene::Start { version: &version, programs: &programs, atm, keep: false };
         let seen = peers::run(&start);
         if let Err(error) = &seen {
             eprintln!("clients: peers {version}: {error:#}");
@@ -64,7 +64,7 @@ impl SessionChoice {
 }
 
 /// What all rows say, as a table; and whether each message arrived once and was proved.
-pub(in crate::clients) fn run(choice: &SessionChoice, atm: &Path) -> Result<(String, bool)> {
+pub(in crate::clients) fn run(choice: &SessionChoice, keep: bool, atm: &Path) -> Result<(String, bool)> {
     patience::heed_signals()?;
     let is_wanted = |name: &str| {
         choice.session_state.is_empty() || choice.session_state.iter().any(|state| state == name)
@@ -74,7 +74,7 @@ pub(in crate::clients) fn run(choice: &SessionChoice, atm: &Path) -> Result<(Str
         let programs = npm::install_claude(version)?;
         for state in states::ALL.iter().filter(|state| is_wanted(state.name)) {
             eprintln!("clients: session {version} {}", state.name);
-            let outcome = (state.run)(&scene::Start { version, programs: &programs, atm });
+            let outcome = (state.run)(&scene::Start { version, programs: &programs, atm, keep });
             if let Err(error) = &outcome {
                 eprintln!("clients: session {version} {}: {error:#}", state.name);
             }

@@ -18,7 +18,7 @@ use super::super::model::ScriptedModel;
 use super::super::patience::{comes_true, wait_for};
 use super::super::request::{LIST_AGENTS, Speaker, write_to};
 use super::scene::{Manner, Scene, Start};
-use crate::clients::home::{self, Home};
+use crate::clients::home::Home;
 
 /// What is to come comes within this time, also on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -107,8 +107,7 @@ impl Drop for Daemon<'_> {
 
 impl Daemon<'_> {
     pub(super) fn atm(&self, words: &[&str]) -> Result<Value> {
-        let said = home::run(self.0.command("atm").args(words).arg("--json"))?;
-        serde_json::from_str(&said).with_context(|| format!("no JSON: {said}"))
+        self.0.atm_plain(words)
     }
 
     fn pid(&self) -> Result<Pid> {

@@ -30,6 +30,8 @@ pub(super) struct Start<'a> {
     pub(super) version: &'a str,
     pub(super) programs: &'a Path,
     pub(super) atm: &'a Path,
+    /// Its home is left where it is.
+    pub(super) keep: bool,
 }
 
 /// How it is started.
@@ -39,6 +41,8 @@ pub(super) struct Manner {
     pub(super) asks: bool,
     /// It bypasses permissions.
     pub(super) bypasses: bool,
+    /// The permission mode that it is started in, if not by the settings.
+    pub(super) mode: Option<&'static str>,
     /// Its user took our server out again.
     pub(super) hooks_alone: bool,
 }
@@ -62,12 +66,15 @@ pub(super) struct Sent {
 
 impl Scene {
     pub(super) fn start(start: &Start<'_>, manner: Manner) -> Result<Self> {
-        let home = Home::without_team(start.atm, start.programs)?;
+        let mut home = Home::without_team(start.atm, start.programs)?;
+        if start.keep {
+            eprintln!("clients: session {}: in {}", start.version, home.keep().display());
+        }
         let said = home::run(home.command("claude").arg("--version"))?;
         ensure!(said.starts_with(start.version), "says that it is {}", said.trim());
         let model = ScriptedModel::start(&home.file("work"))?;
         prepare(&home, start.version, manner)?;
-        home::run(home.command("atm").args(["install", "claude", "--json"]))?;
+        home.atm_plain(&["install", "claude"])?;
         if manner.hooks_alone {
             home::run(home.command("claude").args(["mcp", "remove", "atm", "--scope", "user"]))?;
         }
@@ -89,6 +96,9 @@ impl Scene {
         if manner.bypasses {
             variables.push(("IS_SANDBOX", "1".into()));
             words.push("--dangerously-skip-permissions".into());
+        }
+        if let Some(mode) = manner.mode {
+            words.extend(["--permission-mode".into(), mode.into()]);
         }
         let name = format!("{}-session-{}", start.version.replace('.', "-"), unique());
         let first = [words.as_slice(), &["Good morning.".into()]].concat();
@@ -119,8 +129,7 @@ impl Scene {
 
     pub(super) fn send(&self, text: &str) -> Result<Sent> {
         let at = Instant::now();
-        let said = home::run(self.home.command("atm").args(["send", "work", text, "--json"]))?;
-        let sent: Value = serde_json::from_str(&said).with_context(|| format!("no JSON: {said}"))?;
+        let sent = self.home.atm_plain(&["send", "work", text])?;
         let id = sent["id"].as_str().context("a message has an id")?.to_owned();
         Ok(Sent { id, text: text.to_owned(), at })
     }
@@ -143,8 +152,7 @@ impl Scene {
         for message in sent {
             let mut stages = String::new();
             comes_true(ARRIVES, || {
-                let said = home::run(self.home.command("atm").args(["track", &message.id, "--json"]))?;
-                let track: Value = serde_json::from_str(&said)?;
+                let track = self.home.atm_plain(&["track", &message.id])?;
                 stages = track["stages"].to_string();
                 Ok(track["stage"] == "seen")
             })?;
@@ -161,16 +169,25 @@ impl Scene {
 
     /// Whether the session has a socket, by its client's registry.
     pub(super) fn has_socket(&self) -> Result<bool> {
-        let mut has_socket = false;
+        Ok(self.registered()?.iter().any(|entry| entry["messagingSocketPath"].is_string()))
+    }
+
+    /// What its client's registry says that it does.
+    pub(super) fn registered_status(&self) -> Result<String> {
+        let entries = self.registered()?;
+        Ok(entries.iter().find_map(|entry| entry["status"].as_str()).unwrap_or_default().to_owned())
+    }
+
+    pub(super) fn registered(&self) -> Result<Vec<Value>> {
+        let mut entries = Vec::new();
         for entry in fs::read_dir(self.home.file(".claude/sessions"))? {
             let path = entry?.path();
             // The registry alone: what lies beside it is not ours to read.
             if path.extension().is_some_and(|extension| extension == "json") {
-                let entry: Value = serde_json::from_str(&fs::read_to_string(path)?).unwrap_or_default();
-                has_socket |= entry["messagingSocketPath"].is_string();
+                entries.push(serde_json::from_str(&fs::read_to_string(path)?).unwrap_or_default());
             }
         }
-        Ok(has_socket)
+        Ok(entries)
     }
 
     /// Whether the session handed our server a socket to push into.
@@ -197,9 +214,12 @@ fn prepare(home: &Home, version: &str, manner: Manner) -> Result<()> {
     });
     let allowed = if manner.asks { json!([]) } else { json!(["Bash", "ListAgents", "SendMessage"]) };
     let mode = if manner.asks { "default" } else { "acceptEdits" };
+    let mut permissions = json!({ "defaultMode": mode, "allow": allowed });
+    if manner.mode != Some("auto") {
+        permissions["disableAutoMode"] = "disable".into();
+    }
     let settings = json!({
-        "permissions": { "defaultMode": mode, "disableAutoMode": "disable", "allow": allowed },
-        "promptSuggestionEnabled": false, "skipDangerousModePermissionPrompt": true,
+        "permissions": permissions, "promptSuggestionEnabled": false, "skipDangerousModePermissionPrompt": true,
     });
     fs::create_dir_all(home.file(".claude"))?;
     fs::write(home.file(".claude.json"), answers.to_string())?;

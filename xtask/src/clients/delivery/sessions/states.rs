@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 use super::super::patience::{comes_true, wait_for};
 use super::burst;
@@ -14,6 +15,9 @@ const SOON: Duration = Duration::from_secs(60);
 /// What was pushed in a turn is in the client's queue by then.
 const PUSHED: Duration = Duration::from_secs(4);
 
+/// The length of a long answer.
+const LONG: Duration = Duration::from_secs(35);
+
 /// What the screen of a client shows that takes words.
 const PROMPTS: [&str; 2] = ["❯", "> "];
 
@@ -23,11 +27,14 @@ pub(super) struct State {
     pub(super) run: fn(&Start<'_>) -> Result<Outcome>,
 }
 
-pub(super) const ALL: [State; 8] = [
+pub(super) const ALL: [State; 11] = [
     State { name: "idle", title: "idle", run: idle },
     State { name: "busy", title: "busy, in a tool", run: busy },
+    State { name: "long", title: "in a last answer of 35 s", run: long },
     State { name: "dialog", title: "permission dialog open", run: dialog },
     State { name: "bypass", title: "bypasses permissions, idle", run: bypass },
+    State { name: "plan", title: "in plan mode, idle", run: plan },
+    State { name: "auto", title: "in auto mode, idle", run: auto },
     State { name: "cleared", title: "after `/clear`", run: cleared },
     State { name: "stop", title: "hooks alone: in the last answer of a turn", run: stop },
     State { name: "killed", title: "killed with mail waiting, then resumed", run: killed },
@@ -94,10 +101,74 @@ fn busy(start: &Start<'_>) -> Result<Outcome> {
     Ok(outcome)
 }
 
+/// Longer than a client takes equal words for one message, and than what is not shown by then is taken for lost while its session
+/// rests: what was pushed comes in the turn after the answer, and has to come once.
+fn long(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner::default())?;
+    scene.terminal.enter("Please think: [hold 1]")?;
+    wait_for("the model holds its answer back", SOON, || Ok(scene.model.is_holding(1)))?;
+    let sent = send_each(&scene, "long", 3)?;
+    std::thread::sleep(LONG);
+    ensure!(sent.iter().all(|message| scene.shown(&message.text) == 0), "it came within an answer");
+    let released = Instant::now();
+    scene.model.release(1)?;
+    let rests = if scene.pushes() { rest_before(&scene, &sent, released)? } else { Duration::ZERO };
+    let from = if scene.pushes() {
+        Some(released)
+    } else {
+        scene.await_rest()?;
+        let_in(&scene)?
+    };
+    let mut outcome = accounted(&scene, &sent, from)?;
+    outcome.note = match (scene.pushes(), rests.is_zero()) {
+        (false, _) => "no socket: by hooks, from the user's next words on",
+        (true, true) => "from the answer's end on; its registry never said `idle` before it was shown",
+        (true, false) => "from the answer's end on; its registry said `idle` before it was shown",
+    };
+    Ok(outcome)
+}
+
+/// For how long the client's registry says that the session rests, between the end of an answer and the turn that has what came
+/// meanwhile.
+fn rest_before(scene: &Scene, sent: &[Sent], released: Instant) -> Result<Duration> {
+    let (mut said, mut since) = (scene.registered_status()?, released);
+    let mut rests = Duration::ZERO;
+    while scene.shown(&sent[0].text) == 0 && released.elapsed() < SOON {
+        // An entry that is being written reads as nothing.
+        let status = scene.registered_status().unwrap_or_default();
+        if status != said && !status.is_empty() {
+            eprintln!(
+                "clients: the registry said {said} until {:.3} s, then {status}",
+                released.elapsed().as_secs_f64()
+            );
+            if said == "idle" {
+                rests += since.elapsed();
+            }
+            (said, since) = (status, Instant::now());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if said == "idle" {
+        rests += since.elapsed();
+    }
+    let shown = released.elapsed().as_secs_f64();
+    eprintln!(
+        "clients: shown {shown:.3} s after the answer's end; the registry said idle for {:.3} s",
+        rests.as_secs_f64()
+    );
+    Ok(rests)
+}
+
 fn dialog(start: &Start<'_>) -> Result<Outcome> {
     let scene = Scene::start(start, Manner { asks: true, ..Manner::default() })?;
     scene.terminal.enter("Please wait: [tool 1]")?;
     wait_for("the dialog is open", SOON, || Ok(scene.terminal.screen().contains("Do you want")))?;
+    let mut said = [Value::Null, Value::Null];
+    wait_for("atm says that it waits for a permission", SOON, || {
+        said = [scene.home.atm_plain(&["status", "work"])?, scene.home.atm_plain(&["sessions"])?[0].clone()];
+        Ok(said.iter().all(|shown| shown["activity"] == "waiting for permission"))
+    })
+    .with_context(|| format!("{} {} {:?}", said[0], said[1], scene.registered()))?;
     let sent = send_each(&scene, "dialog", 3)?;
     std::thread::sleep(PUSHED);
     ensure!(!scene.model.is_holding(1), "the dialog was answered by mail");
@@ -113,6 +184,18 @@ fn dialog(start: &Start<'_>) -> Result<Outcome> {
 fn bypass(start: &Start<'_>) -> Result<Outcome> {
     let scene = Scene::start(start, Manner { bypasses: true, ..Manner::default() })?;
     idle_in(&scene, "bypass")
+}
+
+fn plan(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { mode: Some("plan"), ..Manner::default() })?;
+    ensure!(scene.terminal.screen().contains("plan mode"), "not in plan mode: {}", scene.terminal.screen());
+    idle_in(&scene, "plan")
+}
+
+fn auto(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { mode: Some("auto"), ..Manner::default() })?;
+    ensure!(scene.terminal.screen().contains("auto mode"), "not in auto mode: {}", scene.terminal.screen());
+    idle_in(&scene, "auto")
 }
 
 fn cleared(start: &Start<'_>) -> Result<Outcome> {
