@@ -97,7 +97,11 @@ fn there_is_no_second_list() {
         }
     }
     assert!(sources.len() > 100, "the sources were not found: {sources:?}");
-    for path in sources {
+    // Modules of tests have files of their own, or stand at the end of one.
+    let is_test = |path: &PathBuf| {
+        path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs")
+    };
+    for path in sources.into_iter().filter(|path| !is_test(path)) {
         let text = fs::read_to_string(&path).unwrap().to_lowercase();
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         assert!(!(code.contains("codex") && code.contains("gemini")), "{} lists clients", path.display());

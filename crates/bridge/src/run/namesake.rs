@@ -2,7 +2,7 @@
 //!
 //! A machine announces itself under its name in two buckets, and hears its own words there. A word that this process did not say, and
 //! that came after one that it did, may be another bridge's. One that this machine's key has signed is a copy's of this machine.
-//! One that another key has signed, or nobody, can be anybody's: whoever may be answered by the server can have it put an answer under
+//! One that another key has signed, or nobody, can be anybody's: all who may be answered by the server can have it put an answer under
 //! any subject. So the other one is asked, in a place that only machines of this name can read, and only its answer counts
 //! ([`ask`](super::ask)). As long as a namesake is heard, nothing is carried. Both go on to announce themselves, so that both know.
 

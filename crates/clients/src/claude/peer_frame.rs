@@ -176,6 +176,6 @@ mod tests {
         let receipts = socket::receipts_in(&line);
         assert_eq!(receipts.len(), 1);
         assert_eq!((receipts[0].frame.as_str(), &receipts[0].status), ("m1", &socket::Status::Expired));
-        assert_eq!(receipts[0].reason.as_deref(), Some("no room"));
+        assert_eq!(receipts[0].reason.as_deref(), Some("refused: no room"));
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn write(scene: &Scene, machine: usize) -> Result<()> {
     let it = &scene.machines[machine];
     let name = it.members[1];
     let mut random = scene.random(500 + machine as u64);
-    // Whoever moves is at home here now and then, and its inbox is its own then.
+    // A member that moves is at home here now and then, and its inbox is its own then.
     let is_abroad = |to: &String| to != MOVER && scene.home_of(machine, to).0 != machine;
     let recipients: Vec<String> = scene.names_at(machine, name).into_iter().filter(is_abroad).collect();
     for burst in 1.. {

@@ -1,4 +1,4 @@
-//! Waiting for mail that is worth a wake, for a hook or a plugin of a client that is told of it while it is idle.
+//! Waiting for mail that is worth a wake, for a hook or a plugin of a client that can be woken while it is idle.
 //!
 //! | who waits | for which mail |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | a session | the mail of its folder that it may take: not what is another's, or on its way by push |
 //!
 //! A session that mail is pushed into needs no wake, nor does a single run for a program, which ends with its turn. Each mail wakes
-//! once for each step of the ladder, whoever of a folder is woken for it: that is remembered before it is said.
+//! once for each step of the ladder, whichever session of a folder is woken for it: that is remembered before it is said.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -105,7 +105,7 @@ impl Run {
             catch_up,
         };
         if !plan.seals {
-            eprintln!("warning: mail is not sealed: the server, and whoever it lets in, can read it");
+            eprintln!("warning: mail is not sealed: the server, and all that it lets in, can read it");
         }
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
         let ended: Result<(), Failure> =
