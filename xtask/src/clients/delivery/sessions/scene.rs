@@ -19,8 +19,8 @@ use crate::repo;
 
 /// Mail that comes by push is there in a second or two; this is for busy machines, and for mail that is offered again.
 const ARRIVES: Duration = Duration::from_secs(90);
-/// Our server is up by then, if the client starts it.
-const SERVED: Duration = Duration::from_secs(10);
+/// The client says by then whether the session has a socket.
+const LISTED: Duration = Duration::from_secs(10);
 /// A second copy would have come by then.
 const SETTLES: Duration = Duration::from_secs(3);
 
@@ -105,9 +105,8 @@ impl Scene {
         let terminal = Terminal::start(&name, &home.file("work"), &variables, &first)?;
         let mut scene = Self { model, terminal, variables, words, name, pushes: false, home };
         scene.await_rest().with_context(|| scene.terminal.screen())?;
-        // A server that can push makes the mailbox itself; else the first letter does.
-        let mailbox = scene.home.file(".claude/teams/sessions/inboxes/work.json");
-        scene.pushes = comes_true(SERVED, || Ok(mailbox.exists()))?;
+        // Our server makes nothing before the first letter: that it can push is known by the socket that it is handed.
+        scene.pushes = !manner.hooks_alone && comes_true(LISTED, || scene.has_socket())?;
         Ok(scene)
     }
 
