@@ -8,7 +8,7 @@ use crate::name::Machine;
 pub struct Post {
     /// What.
     pub envelope: Envelope,
-    /// What [`Engine::published`] is told about it.
+    /// What [`Engine::published`](super::Engine::published) is told about it.
     pub ticket: Ticket,
 }
 
