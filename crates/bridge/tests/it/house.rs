@@ -1,5 +1,7 @@
 //! Two houses over real ledgers and files, and a member whose homes are told to them.
 
+mod carrying;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
@@ -469,93 +471,4 @@ fn mail_for_another_member_of_the_name_that_is_gone_stays_its_own() {
     let found: Vec<String> =
         laptop.outgoing().iter().map(|letter| letter.machine.as_str().to_owned()).collect();
     assert_eq!(found, ["hub"]);
-}
-
-/// Nothing looked there but commands of people: whoever answered a session did not hear whether it had read that.
-#[test]
-fn what_becomes_of_an_answer_for_another_team_is_told_without_anybodys_command() {
-    for restarts in [false, true] {
-        let (mut laptop, mut hub) = pair();
-        let ops = laptop.office.create_team(&TeamPlan::new("ops", "another team")).unwrap();
-        laptop.office.add_member(&ops, &MemberPlan::new("eve")).unwrap();
-        let letter = Words::new("bob@demo".parse().unwrap(), "who broke it?");
-        let sent = laptop.office.send(&ops, &name("eve"), &letter, SendOptions::default()).unwrap();
-        let letters = laptop.outgoing();
-        hub.take_in(&laptop.name, &letters);
-        let answer = |to| Words::new(to, "me");
-        let demo = hub.office.team(&team()).unwrap();
-        let answered = demo.reply(&name("bob"), &sent.id, answer, SendOptions::default()).unwrap();
-        let letters = hub.outgoing();
-        laptop.take_in(&hub.name, &letters);
-        let path = laptop.folder.path().join("root/teams/ops/inboxes/eve.json");
-        if restarts {
-            laptop.restart();
-        }
-        // Her client takes it, and says nothing.
-        let mut mail: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        mail[0]["read"] = true.into();
-        fs::write(&path, mail.to_string()).unwrap();
-        let mut told = Vec::new();
-        wait_until("its sender's machine is told", || {
-            all(laptop.house.look());
-            told = laptop.house.receipts_since(None, 1_000).unwrap().0;
-            told.iter().any(|(_, told)| told.id == answered.id && told.record.contains("\"taken\""))
-        });
-    }
-}
-
-/// A letter that no machine can read has failed here, and nobody elsewhere said so.
-#[test]
-fn what_cannot_be_carried_has_failed_by_this_machines_word() {
-    let (mut laptop, _hub) = pair();
-    laptop.send("ann", "bob", "large");
-    let letters = laptop.outgoing();
-    for _ in 0..2 {
-        laptop.house.give_up(letters[0].n, "it is too large").unwrap();
-    }
-    assert!(laptop.outgoing().is_empty());
-    let track = laptop.office.track(Some(&team()), &letters[0].id).unwrap();
-    let failed: Vec<_> = track.stages.iter().filter(|stage| stage.stage == Stage::Failed).collect();
-    assert_eq!(failed.len(), 1);
-    assert_eq!((failed[0].evidence.what.as_str(), &failed[0].evidence.machine), ("it is too large", &None));
-}
-
-/// Each letter for a file that could not be written came again, whole, every 15 seconds; and everything else waited for the file's lock
-/// for 12 seconds, each time: a client that deleted its team's folder meanwhile took along what had lain there.
-#[test]
-fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confirmed() {
-    let (mut laptop, mut hub) = pair();
-    let inboxes = hub.folder.path().join("root/teams/demo/inboxes");
-    let lock = inboxes.join("bob.json.lock");
-    fs::create_dir_all(&lock).unwrap();
-    laptop.send("ann", "bob", "first");
-    let letters = laptop.outgoing();
-    let mut collector = hub.house.collector();
-    let receipts = std::thread::scope(|scope| {
-        let taking = scope.spawn(|| hub.take_in(&laptop.name, &letters));
-        let entry =
-            r#"[{"from":"bob","text":"by a client","timestamp":"2027-01-15T08:00:00.000Z","read":false}]"#;
-        fs::write(inboxes.join("ann.json"), entry).unwrap();
-        // Ann's lock is held as well: her mail is in the log before anybody waits for it.
-        fs::create_dir_all(inboxes.join("ann.json.lock")).unwrap();
-        assert!(collector.collect().is_err(), "it could not be taken out");
-        fs::remove_file(inboxes.join("ann.json")).unwrap();
-        taking.join().unwrap()
-    });
-    assert_eq!(hub.outgoing().iter().map(words).collect::<Vec<_>>(), ["by a client"]);
-    // The lock is not old enough yet that it belongs to nobody.
-    assert_eq!((lock.is_dir(), hub.texts("bob").len()), (true, 0));
-    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), [Confirmed::Accepted]);
-    let stage = |laptop: &Site| laptop.office.track(Some(&team()), &letters[0].id).unwrap().stage;
-    assert_eq!((stage(&laptop), laptop.outgoing().len()), (Stage::Accepted, 1));
-    fs::remove_dir(&lock).unwrap();
-    let mut told = Vec::new();
-    wait_until("its sender's machine is told", || {
-        assert!(hub.house.look().trouble.is_none());
-        told = hub.house.receipts_since(None, 1_000).unwrap().0;
-        !told.is_empty()
-    });
-    let told: Vec<Receipt> = told.into_iter().map(|(_, receipt)| receipt).collect();
-    assert_eq!(laptop.house.confirm(&hub.name, &told).unwrap(), [Confirmed::Written]);
-    assert_eq!((stage(&laptop), hub.texts("bob")), (Stage::Written, vec!["first".to_owned()]));
 }
