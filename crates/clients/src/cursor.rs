@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SettingsFile, edit_hook, server};
 
@@ -34,7 +34,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         recognises,
         takes_text_at_start: true,
-        resumes_whole: false,
+        remembers: Remembers::Nothing,
         takes_text_in_turn: false,
         stop_is_held_by: HeldBy::Any,
         largest_text: hook::LARGEST_TEXT,

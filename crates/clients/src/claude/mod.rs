@@ -17,7 +17,7 @@ use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
+use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
 use crate::launch::{Launch, Role, words};
 use crate::profile::{Plugin, Profile};
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile, edit_hook};
@@ -53,7 +53,7 @@ pub(crate) static PROFILE: Profile = Profile {
         // What nobody else claims is taken for its own.
         recognises: |_, _| false,
         takes_text_at_start: true,
-        resumes_whole: false,
+        remembers: Remembers::Turns,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

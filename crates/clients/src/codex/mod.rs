@@ -11,7 +11,7 @@ use crate::client::AgentClient;
 use crate::command::CommandLine;
 use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, edit_hook, grouped_hooks};
@@ -46,7 +46,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         recognises,
         takes_text_at_start: true,
-        resumes_whole: true,
+        remembers: Remembers::All,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

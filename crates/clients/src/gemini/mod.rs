@@ -8,7 +8,7 @@ use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{
@@ -44,7 +44,7 @@ pub(crate) static PROFILE: Profile = Profile {
             input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool", BEFORE_TOOL])
         },
         takes_text_at_start: true,
-        resumes_whole: false,
+        remembers: Remembers::Turns,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

@@ -28,8 +28,8 @@ pub enum Moment {
     Begins {
         /// Whether its client keeps what it is told then. Where it does not, mail waits for the first prompt.
         tells: bool,
-        /// Whether all that stands in the conversation is before the model again. Else what was presented before may be lost to it.
-        remembers: bool,
+        /// What its client puts before the model again of what our hooks said in it.
+        remembers: Remembers,
     },
     /// A turn begins, or goes on.
     Works,
@@ -44,6 +44,17 @@ pub enum Moment {
     },
     /// It is over.
     Ends,
+}
+
+/// What is before the model again, of what hooks said in a conversation, when that is taken up again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remembers {
+    /// Nothing: it is a new one, or was cleared or compacted.
+    Nothing,
+    /// What was said in its turns; not what was said when it began.
+    Turns,
+    /// All of it.
+    All,
 }
 
 /// Which mail keeps an agent going that wants to stop.

@@ -8,7 +8,7 @@ mod input;
 pub use answer::{GO_ON, HookAnswer};
 pub(crate) use answer::{additional_context, block, deny};
 pub(crate) use event::plain;
-pub use event::{HeldBy, HookEvent, Moment};
+pub use event::{HeldBy, HookEvent, Moment, Remembers};
 pub use input::HookInput;
 
 use crate::client::AgentClient;
@@ -26,8 +26,8 @@ pub struct HookFormat {
     /// Whether text that it gets at a session's start is kept in the conversation, so that it can be proved. Where it is not,
     /// mail waits for the first prompt.
     pub takes_text_at_start: bool,
-    /// Whether a conversation that is taken up again has all before the model that its hooks put there.
-    pub resumes_whole: bool,
+    /// What a conversation that is taken up again has before the model of what its hooks put there.
+    pub remembers: Remembers,
     /// Whether text gets to the model in the middle of a turn.
     pub takes_text_in_turn: bool,
     /// Which mail keeps an agent going that wants to stop.
@@ -47,7 +47,7 @@ impl HookFormat {
         Some(match event {
             HookEvent::SessionStart => Moment::Begins {
                 tells: self.takes_text_at_start,
-                remembers: self.resumes_whole && input.is_resumed(),
+                remembers: if input.is_resumed() { self.remembers } else { Remembers::Nothing },
             },
             HookEvent::Prompt | HookEvent::Tool => return self.takes_text_in_turn.then_some(Moment::Works),
             HookEvent::Permission if input.answers_permission() => Moment::Answered,
@@ -116,10 +116,10 @@ mod tests {
             let is_cursor = client == AgentClient::Cursor;
             let tells = client != AgentClient::Qwen;
             for (said, remembers) in [
-                ("{}", false),
-                (r#"{"source":"startup"}"#, false),
-                (r#"{"source":"compact"}"#, false),
-                (r#"{"source":"resume"}"#, hooks.resumes_whole),
+                ("{}", Remembers::Nothing),
+                (r#"{"source":"startup"}"#, Remembers::Nothing),
+                (r#"{"source":"compact"}"#, Remembers::Nothing),
+                (r#"{"source":"resume"}"#, hooks.remembers),
             ] {
                 assert_eq!(moment(SessionStart, said), Some(Moment::Begins { tells, remembers }), "{client}");
             }

@@ -12,7 +12,7 @@ use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
@@ -38,7 +38,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &[],
         recognises: |_, _| false,
         takes_text_at_start: true,
-        resumes_whole: false,
+        remembers: Remembers::Nothing,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

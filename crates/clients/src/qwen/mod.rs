@@ -8,7 +8,7 @@ use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
-use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{
@@ -43,7 +43,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         recognises,
         takes_text_at_start: false,
-        resumes_whole: true,
+        remembers: Remembers::All,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

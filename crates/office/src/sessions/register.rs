@@ -85,8 +85,10 @@ impl Office {
         arrival.client.as_str().clone_into(&mut now.client);
         arrival.session.clone_into(&mut now.session);
         now.is_over = false;
-        if let Some(transcript) = arrival.transcript {
-            now.transcript = Some(transcript.to_owned());
+        // A client that takes a conversation up again may first name the file of a new one, which it does not write.
+        let is_written = now.transcript.as_ref().is_some_and(|known| known.is_file());
+        if let Some(said) = arrival.transcript.filter(|said| !is_written || said.is_file()) {
+            now.transcript = Some(said.to_owned());
         }
         if let Some(process) = process {
             (now.pid, now.start) = (Some(process.pid), Some(process.start));

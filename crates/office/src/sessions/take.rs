@@ -34,8 +34,10 @@ impl Office {
         let Some(mailbox) = self.mailbox_of_folder(&folder) else { return Ok(Hooked::default()) };
         let team = self.team(&super::team_name())?;
         // What is put before a model at the start is seen with the first words of its user; what is pushed, at once.
-        if arrival.has_socket && matches!(moment, Moment::Begins { .. }) {
-            team.leave_to_push(&mailbox, arrival.session)?;
+        if let Moment::Begins { remembers, .. } = moment
+            && arrival.has_socket
+        {
+            team.leave_to_push(&mailbox, arrival.session, remembers)?;
             return Ok(Hooked::default());
         }
         let moment = waits_for_a_turn(arrival.client, moment);

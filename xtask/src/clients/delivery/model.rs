@@ -25,7 +25,7 @@ pub(super) struct ScriptedModel {
 }
 
 /// A point in all conversations.
-#[derive(PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub(super) struct Mark(HashMap<Speaker, usize>);
 
 struct Shared {
@@ -70,7 +70,7 @@ impl ScriptedModel {
 
     /// How often these words are in the conversation.
     pub(super) fn count(&self, speaker: Speaker, words: &str) -> usize {
-        self.count_since(&Mark(HashMap::new()), speaker, words)
+        self.count_since(&Mark::default(), speaker, words)
     }
 
     /// Where the requests are that come from now on.

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atm_clients::claude::sessions::Activity;
-pub use atm_clients::hook::{HeldBy, Moment};
+pub use atm_clients::hook::{HeldBy, Moment, Remembers};
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
 use atm_wire::{MemberName, Message, Stamp, TeamName};
@@ -57,6 +57,7 @@ pub struct Handover {
     receipts: Vec<String>,
     keeps_going: Vec<String>,
     left_out: usize,
+    is_start: bool,
     record: Record,
     signature: Option<String>,
     note: SessionNote,
@@ -87,6 +88,9 @@ impl Handover {
             self.receipts.into_iter().zip(is_shown).partition(|(_, shown)| *shown);
         let presented: Vec<String> = before.into_iter().map(|(receipt, _)| receipt).collect();
         self.keeps_going.retain(|receipt| presented.contains(receipt));
+        if self.is_start {
+            self.record.told_at_start.extend(presented.iter().cloned());
+        }
         self.record.presented.extend(presented);
         self.record.held.append(&mut self.keeps_going);
         let all = after.is_empty() && self.left_out == 0;
@@ -103,6 +107,9 @@ pub(crate) struct Record {
     pub(crate) signature: Option<String>,
     /// What is before the model and not marked as read.
     pub(crate) presented: Vec<String>,
+    /// What of that was presented when the conversation began, or was taken up again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) told_at_start: Vec<String>,
     /// The frames that were given to the client and are not in the conversation yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pushed: Vec<PushedFrame>,
@@ -210,7 +217,8 @@ impl Team<'_> {
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
         self.take_over_frames(who, session, &mailbox, &mut record)?;
         if let Moment::Begins { remembers, .. } = moment {
-            record.presented = self.kept((who, session), &mailbox, &record.presented, remembers);
+            record.presented = self.kept((who, session), &mailbox, &record, remembers);
+            record.told_at_start.clear();
             note.forget_older(FORGOTTEN_AFTER);
         }
         let Unread { presented, mut new, left_out, owed, held, others } =
@@ -268,6 +276,7 @@ impl Team<'_> {
             receipts: new.iter().map(receipt).collect(),
             keeps_going,
             left_out,
+            is_start: matches!(moment, Moment::Begins { .. }),
             record,
             signature,
             note,

@@ -5,7 +5,7 @@ use atm_store::{Mailbox, SessionNote};
 use atm_wire::{MemberName, Message};
 use serde::{Deserialize, Serialize};
 
-use super::Record;
+use super::{Record, Remembers};
 use crate::error::OfficeError;
 use crate::mail::push::{Doing, Moment};
 use crate::office::Office;
@@ -77,13 +77,19 @@ impl Office {
 impl Team<'_> {
     /// A conversation begins, or is taken up again, that mail can be pushed into: what an earlier process left is settled, and
     /// nothing is before the model.
-    pub(crate) fn leave_to_push(&self, who: &MemberName, session: &str) -> Result<(), OfficeError> {
+    pub(crate) fn leave_to_push(
+        &self,
+        who: &MemberName,
+        session: &str,
+        remembers: Remembers,
+    ) -> Result<(), OfficeError> {
         let mailbox = self.known_mailbox(who)?;
         let note = SessionNote::of(&mailbox, session, &self.office().state);
         let _turn = mailbox.turn()?;
         let Some(mut record) = Record::read(&note)? else { return Ok(()) };
         self.take_over_frames(who, session, &mailbox, &mut record)?;
-        record.presented.clear();
+        record.presented = self.kept((who, session), &mailbox, &record, remembers);
+        record.told_at_start.clear();
         record.signature = None;
         record.write(&note)
     }

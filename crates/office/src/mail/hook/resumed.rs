@@ -1,8 +1,7 @@
 //! What a conversation that is taken up again still has of the mail that was presented in it.
 //!
-//! A client that is killed in a turn leaves what it was shown unread. Some of it stands in the conversation's own file; a client
-//! that goes on with all of the conversation has that before its model again, and must not be told twice. The rest is
-//! new once more.
+//! A client that is killed in a turn leaves what it was shown unread. Some of it stands in the conversation's own file, and is
+//! before the model again, as far as the client goes on with it: that must not be told twice. The rest is new once more.
 
 use std::collections::HashSet;
 
@@ -10,7 +9,7 @@ use atm_ledger::Stage;
 use atm_store::{Mailbox, SessionNote};
 use atm_wire::MemberName;
 
-use super::{Hooked, Record, receipt};
+use super::{Hooked, Record, Remembers, receipt};
 use crate::error::OfficeError;
 use crate::team::Team;
 
@@ -21,12 +20,12 @@ impl Team<'_> {
         whose: (&MemberName, &str),
         mailbox: &Mailbox,
         note: &SessionNote,
-        remembers: bool,
+        remembers: Remembers,
     ) -> Result<Hooked, OfficeError> {
         let _turn = mailbox.turn()?;
-        if let Some(Record { held, presented, .. }) = Record::read(note)? {
-            let presented = self.kept(whose, mailbox, &presented, remembers);
-            Record { presented, held, ..Record::default() }.write(note)?;
+        if let Some(record) = Record::read(note)? {
+            let presented = self.kept(whose, mailbox, &record, remembers);
+            Record { presented, held: record.held, ..Record::default() }.write(note)?;
         }
         Ok(Hooked::default())
     }
@@ -37,23 +36,29 @@ impl Team<'_> {
         &self,
         whose: (&MemberName, &str),
         mailbox: &Mailbox,
-        presented: &[String],
-        remembers: bool,
+        record: &Record,
+        remembers: Remembers,
     ) -> Vec<String> {
-        if presented.is_empty() || !remembers {
+        let is_remembered = |receipt: &&String| match remembers {
+            Remembers::Nothing => false,
+            Remembers::Turns => !record.told_at_start.contains(receipt),
+            Remembers::All => true,
+        };
+        let presented: HashSet<&str> =
+            record.presented.iter().filter(is_remembered).map(String::as_str).collect();
+        if presented.is_empty() {
             return Vec::new();
         }
-        self.find_kept(whose, mailbox, presented).unwrap_or_default()
+        self.find_kept(whose, mailbox, &presented).unwrap_or_default()
     }
 
     fn find_kept(
         &self,
         (who, session): (&MemberName, &str),
         mailbox: &Mailbox,
-        presented: &[String],
+        presented: &HashSet<&str>,
     ) -> Result<Vec<String>, OfficeError> {
         let (office, team) = (self.office(), self.name());
-        let presented: HashSet<&str> = presented.iter().map(String::as_str).collect();
         let (unread, _) = mailbox.fold(Vec::new, |found, message| {
             let receipt = receipt(&message);
             if !message.read && presented.contains(receipt.as_str()) {

@@ -25,7 +25,8 @@ pub(in crate::clients) struct SessionChoice {
     /// This version of Claude Code only (repeatable)
     #[arg(long, value_name = "VERSION")]
     session_version: Vec<String>,
-    /// This state only (repeatable): idle, busy, long, dialog, bypass, plan, cleared, stop, killed, burst
+    /// This state only (repeatable): idle, busy, long, dialog, bypass, plan, auto, cleared, stop, killed, broken,
+    /// broken-hooks, burst
     #[arg(long, value_name = "STATE", requires = "sessions")]
     session_state: Vec<String>,
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::super::model::ScriptedModel;
+use super::super::model::{Mark, ScriptedModel};
 use super::super::patience::{comes_true, wait_for};
 use super::super::request::Speaker;
 use super::super::session::{KEY, QUIET, START};
@@ -54,6 +54,8 @@ pub(super) struct Scene {
     words: Vec<OsString>,
     name: String,
     pushes: bool,
+    /// What the model was sent before does not count.
+    counts_from: Mark,
     pub(super) home: Home,
 }
 
@@ -103,7 +105,16 @@ impl Scene {
         let name = format!("{}-session-{}", start.version.replace('.', "-"), unique());
         let first = [words.as_slice(), &["Good morning.".into()]].concat();
         let terminal = Terminal::start(&name, &home.file("work"), &variables, &first)?;
-        let mut scene = Self { model, terminal, variables, words, name, pushes: false, home };
+        let mut scene = Self {
+            model,
+            terminal,
+            variables,
+            words,
+            name,
+            pushes: false,
+            counts_from: Mark::default(),
+            home,
+        };
         scene.await_rest().with_context(|| scene.terminal.screen())?;
         // Our server makes nothing before the first letter: that it can push is known by the socket that it is handed.
         scene.pushes = !manner.hooks_alone && comes_true(LISTED, || scene.has_socket())?;
@@ -116,6 +127,11 @@ impl Scene {
         let words = [self.words.as_slice(), &["--continue".into()]].concat();
         self.terminal = Terminal::start(&name, &self.home.file("work"), &self.variables, &words)?;
         Ok(())
+    }
+
+    /// Counts only what the model is sent from now on.
+    pub(super) fn count_anew(&mut self) {
+        self.counts_from = self.model.mark();
     }
 
     /// Waits until the client is between two turns.
@@ -134,7 +150,7 @@ impl Scene {
     }
 
     pub(super) fn shown(&self, words: &str) -> usize {
-        self.model.count(Speaker::Main, words)
+        self.model.count_since(&self.counts_from, Speaker::Main, words)
     }
 
     /// Follows messages to the model and through atm's own account of them; `from` is when each could arrive, if that is not

@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) run: fn(&Start<'_>) -> Result<Outcome>,
 }
 
-pub(super) const ALL: [State; 11] = [
+pub(super) const ALL: [State; 13] = [
     State { name: "idle", title: "idle", run: idle },
     State { name: "busy", title: "busy, in a tool", run: busy },
     State { name: "long", title: "in a last answer of 35 s", run: long },
@@ -38,6 +38,12 @@ pub(super) const ALL: [State; 11] = [
     State { name: "cleared", title: "after `/clear`", run: cleared },
     State { name: "stop", title: "hooks alone: in the last answer of a turn", run: stop },
     State { name: "killed", title: "killed with mail waiting, then resumed", run: killed },
+    State { name: "broken", title: "killed in the turn that has the mail, then resumed", run: broken },
+    State {
+        name: "broken-hooks",
+        title: "hooks alone: killed in the turn that has the mail, then resumed",
+        run: broken_hooks,
+    },
     State { name: "burst", title: "1,000 in bursts of 100", run: burst::run },
 ];
 
@@ -245,4 +251,36 @@ fn killed(start: &Start<'_>) -> Result<Outcome> {
     comes_true(SOON, || Ok(PROMPTS.iter().any(|prompt| scene.terminal.screen().contains(prompt))))?;
     let from = let_in(&scene)?;
     accounted(&scene, &sent, from)
+}
+
+/// The client dies while its model has the mail and answers: in the resumed conversation the model has each once.
+fn broken(start: &Start<'_>) -> Result<Outcome> {
+    broken_in(Scene::start(start, Manner::default())?)
+}
+
+fn broken_hooks(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { hooks_alone: true, ..Manner::default() })?;
+    ensure!(!scene.pushes(), "a server of ours runs");
+    broken_in(scene)
+}
+
+fn broken_in(mut scene: Scene) -> Result<Outcome> {
+    let mut sent = vec![scene.send("broken letter 01, [hold 1] please note")?];
+    sent.extend(send_each(&scene, "another broken", 2)?);
+    if !scene.pushes() {
+        scene.terminal.enter("Anything new?")?;
+    }
+    wait_for("the model has the mail", SOON, || Ok(scene.model.is_holding(1)))?;
+    // What was pushed in the turn is in the client's queue by then.
+    std::thread::sleep(PUSHED);
+    scene.terminal.kill()?;
+    scene.model.release(1)?;
+    scene.count_anew();
+    scene.resume()?;
+    comes_true(SOON, || Ok(PROMPTS.iter().any(|prompt| scene.terminal.screen().contains(prompt))))?;
+    let from = Instant::now();
+    scene.terminal.enter("Please go on.")?;
+    let mut outcome = scene.account(&sent, Some(from))?;
+    outcome.note = "from the user's next words in the resumed session on";
+    Ok(outcome)
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::Clock;
-use crate::mail::hook::Moment as HookMoment;
+use crate::mail::hook::{Moment as HookMoment, Remembers};
 use crate::mail::send::{Letter, SendOptions};
 use crate::mail::tag::without;
 use crate::people::probe::{ProcessProbe, SystemProbe};

@@ -33,7 +33,7 @@ fn what_a_dead_process_pushed_is_settled_when_the_conversation_is_taken_up_again
     assert!(
         scene
             .office
-            .hook_session(&begins, HookMoment::Begins { tells: true, remembers: false })
+            .hook_session(&begins, HookMoment::Begins { tells: true, remembers: Remembers::Nothing })
             .unwrap()
             .handover
             .is_none(),
