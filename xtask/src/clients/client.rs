@@ -45,7 +45,9 @@ impl Client {
             ),
             "qwen" => (
                 ".qwen/settings.json",
-                "{\n  // mine\n  \"security\": { \"auth\": { \"selectedType\": \"openai\" } }\n}\n".to_owned(),
+                // As the client leaves it: without a version it adds its own, and lays the whole file out anew.
+                "{\n  // mine\n  \"$version\": 4,\n  \"security\": { \"auth\": { \"selectedType\": \"openai\" } }\n}\n"
+                    .to_owned(),
             ),
             _ => (
                 ".config/opencode/opencode.jsonc",

@@ -11,6 +11,7 @@ use atm_wire::brief;
 use atm_wire::team::Manner;
 use serde_json::{Value, json};
 
+mod resumed;
 mod running;
 mod waiting;
 
@@ -239,59 +240,6 @@ fn a_conversation_that_has_no_file_yet_is_looked_for_again() {
     assert_eq!(looks, 3, "and no longer than needed");
     let stages = format!("{:?}", scene.office.track(Some(&team_name()), &id).unwrap().stages);
     assert!(stages.contains("in the recipient's conversation"), "{stages}");
-}
-
-/// Mail of a turn that was broken off: what stands in the conversation and is before the model again was told again, and the model
-/// had it twice.
-#[test]
-fn a_conversation_that_is_taken_up_again_is_told_what_it_does_not_have() {
-    use Remembers::{All, Nothing, Turns};
-    // Whether the killed client had written what it was told, whether that was when the conversation began, and what its model has of
-    // the conversation again.
-    for (is_written, at_start, remembers, told_again) in [
-        (true, false, All, 0),
-        (true, false, Turns, 0),
-        (true, false, Nothing, 1),
-        (true, true, All, 0),
-        (true, true, Turns, 1),
-        (true, true, Nothing, 1),
-        (false, false, All, 1),
-        (false, false, Turns, 1),
-        (false, true, All, 1),
-        (false, false, Nothing, 1),
-    ] {
-        for (tells, has_socket) in [(true, false), (false, false), (true, true)] {
-            let case = format!("{is_written} {at_start} {remembers:?} {tells} {has_socket}");
-            let scene = Scene::new();
-            let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
-            let codex = codex(&shop, &conversation);
-            scene.office.register_session(&codex).unwrap();
-            let id = scene.send("shop", "the build is red");
-            if at_start {
-                let (team, mailbox) = (
-                    scene.office.team(&team_name()).unwrap(),
-                    scene.office.mailbox_of_folder(&shop).unwrap(),
-                );
-                let begins = Moment::Begins { tells: true, remembers: Nothing };
-                team.hook(&mailbox, THREAD, begins).unwrap().handover.unwrap().presented(&[true]).unwrap();
-            }
-            assert_eq!(offered(&scene.office, &codex), usize::from(!at_start), "{case}");
-            if is_written {
-                fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
-            }
-            // It was killed. The same conversation begins again; its client names a file at first that it does not write.
-            let begins = Moment::Begins { tells, remembers };
-            let elsewhere = conversation.with_file_name("later").join(rollout());
-            let again = Arrival { begins: true, has_socket, transcript: Some(&elsewhere), ..codex };
-            let mut told = taken(&scene.office, &again, begins);
-            told += taken(&scene.office, &codex, Moment::Works);
-            assert_eq!(told, told_again, "{case}");
-            // And it is marked with the turn that it was in.
-            scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Wanted }).unwrap();
-            let view = scene.office.sessions().unwrap();
-            assert_eq!(view[0].unread, 0, "{case}");
-        }
-    }
 }
 
 /// Nothing said how a session's folder is woken, though its session runs in a client that can be called.

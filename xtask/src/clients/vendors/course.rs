@@ -64,6 +64,13 @@ impl<'a> Course<'a> {
         if let Some(mail) = mail {
             tried.push(("resumed after that, the same mail", self.resumed(&mail)));
         }
+        let (killed, mail) = self
+            .killed_behind_tool()
+            .map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
+        tried.push(("killed with mail from behind a tool", killed));
+        if let Some(mail) = mail {
+            tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+        }
         tried.extend(self.in_terminal());
         Ok(tried)
     }
@@ -116,6 +123,22 @@ impl<'a> Course<'a> {
         Ok((outcome, mail))
     }
 
+    /// The same with mail that came while a tool ran.
+    fn killed_behind_tool(&mut self) -> Result<(Outcome, Vec<Mail>)> {
+        let (tool, answer) = (self.numbers + 1, self.numbers + 2);
+        self.numbers += 2;
+        let mut child = self.start(&Words::again(&format!("TOOL-{tool}.")))?;
+        self.until("the tool runs", &mut child, || self.model.is_holding(tool))?;
+        let mail = self.send_with(&format!(" HOLD-{answer}."))?;
+        let begun = Instant::now();
+        self.model.release(tool)?;
+        self.until("the model has the mail", &mut child, || self.model.is_holding(answer))?;
+        kill(&mut child)?;
+        self.model.release(answer)?;
+        let outcome = self.outcome(&mail, begun)?;
+        Ok((Outcome { is_killed: true, ..outcome }, mail))
+    }
+
     /// The same conversation goes on: what the killed client was shown is unread, and is presented again.
     fn resumed(&mut self, mail: &[Mail]) -> Result<Outcome> {
         let begun = Instant::now();
@@ -126,11 +149,16 @@ impl<'a> Course<'a> {
     }
 
     pub(super) fn send(&mut self) -> Result<Vec<Mail>> {
+        self.send_with("")
+    }
+
+    fn send_with(&mut self, directive: &str) -> Result<Vec<Mail>> {
         let mut mail = Vec::new();
         for _ in 0..EACH {
             self.sent += 1;
             let words = format!("mail number {:03} for this client", self.sent);
-            let answer = self.recipient.atm(self.home, &["send", self.recipient.address(), &words])?;
+            let text = format!("{words}{directive}");
+            let answer = self.recipient.atm(self.home, &["send", self.recipient.address(), &text])?;
             let id = answer["id"].as_str().context("send gave no id")?.to_owned();
             mail.push(Mail { words, id });
         }

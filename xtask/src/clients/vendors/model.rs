@@ -117,7 +117,7 @@ impl Shared {
         let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
         let body = read_body(&mut reader)?;
         let request: Value = serde_json::from_str(&body).unwrap_or_default();
-        self.state().heard.push((Instant::now(), body.clone()));
+        self.state().heard.push((Instant::now(), without_repeats(&request).unwrap_or_else(|| body.clone())));
         let tools = tool_names(&request);
         // Requests without tools are the client's own, for a title or the like.
         if let Some(number) = directive(&body, "HOLD-").filter(|_| !tools.is_empty()) {
@@ -153,6 +153,24 @@ impl Shared {
             go.display()
         )
     }
+}
+
+/// A request in which each call of a tool is answered once: Gemini CLI says an answer twice by itself, with the mail in it, when it was
+/// killed after the call and goes on. None where nothing is repeated.
+fn without_repeats(request: &Value) -> Option<String> {
+    let mut request = request.clone();
+    let mut known = HashSet::new();
+    let mut has_repeats = false;
+    for content in request["contents"].as_array_mut()? {
+        let Some(parts) = content["parts"].as_array_mut() else { continue };
+        parts.retain(|part| {
+            let answers = part["functionResponse"]["id"].as_str();
+            let is_new = answers.is_none_or(|id| known.insert(id.to_owned()));
+            has_repeats |= !is_new;
+            is_new
+        });
+    }
+    has_repeats.then(|| request.to_string())
 }
 
 /// The last number that follows a directive in a request.
@@ -232,6 +250,19 @@ mod tests {
         assert_eq!(directive("TOOL-1. and TOOL-12.", "TOOL-"), Some(12));
         assert_eq!(directive("no such thing", "TOOL-"), None);
         assert_eq!(directive("TOOL-x.", "TOOL-"), None);
+    }
+
+    #[test]
+    fn an_answer_that_a_client_repeats_by_itself_counts_once() {
+        let answer = |id: &str| json!({ "functionResponse": { "id": id, "response": { "output": "mail" } } });
+        let request = |parts: Value| json!({ "contents": [{ "role": "user", "parts": parts }] });
+        let twice = request(json!([answer("a"), answer("a"), answer("b")]));
+        assert_eq!(without_repeats(&twice), Some(request(json!([answer("a"), answer("b")])).to_string()));
+        assert_eq!(
+            without_repeats(&request(json!([answer("a"), { "text": "mail" }, { "text": "mail" }]))),
+            None
+        );
+        assert_eq!(without_repeats(&json!({ "messages": [] })), None);
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl Handover {
             self.receipts.into_iter().zip(is_shown).partition(|(_, shown)| *shown);
         let presented: Vec<String> = before.into_iter().map(|(receipt, _)| receipt).collect();
         self.keeps_going.retain(|receipt| presented.contains(receipt));
+        self.record.told_at_start.retain(|receipt| !presented.contains(receipt));
         if self.is_start {
             self.record.told_at_start.extend(presented.iter().cloned());
         }
@@ -110,6 +111,10 @@ pub(crate) struct Record {
     /// What of that was presented when the conversation began, or was taken up again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) told_at_start: Vec<String>,
+    /// What was presented before the conversation began anew, and is not before the model any more: a place in the conversation proves
+    /// nothing for what is told after that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) told_before: Vec<String>,
     /// The frames that were given to the client and are not in the conversation yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pushed: Vec<PushedFrame>,
@@ -215,11 +220,11 @@ impl Team<'_> {
         let before = Record::read(&note)?;
         let mut record = Record { asked_at: None, ..before.clone().unwrap_or_default() };
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
-        self.take_over_frames(who, session, &mailbox, &mut record)?;
         if let Moment::Begins { remembers, .. } = moment {
-            record.presented = self.kept((who, session), &mailbox, &record, remembers);
-            record.told_at_start.clear();
+            self.take_up((who, session), &mailbox, &mut record, remembers)?;
             note.forget_older(FORGOTTEN_AFTER);
+        } else {
+            self.take_over_frames(who, session, &mailbox, &mut record)?;
         }
         let Unread { presented, mut new, left_out, owed, held, others } =
             Unread::of(&mailbox, &record, &withheld()?)?;
@@ -257,6 +262,7 @@ impl Team<'_> {
         record.rests = silent;
         if silent {
             record.spent = 0;
+            record.forget_told(new.is_empty());
         }
         if new.is_empty() || silent {
             if before.as_ref() != Some(&record) {

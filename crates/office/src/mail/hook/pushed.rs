@@ -75,8 +75,7 @@ impl Office {
 }
 
 impl Team<'_> {
-    /// A conversation begins, or is taken up again, that mail can be pushed into: what an earlier process left is settled, and
-    /// nothing is before the model.
+    /// A conversation begins, or is taken up again, that mail can be pushed into: nothing is told at its start.
     pub(crate) fn leave_to_push(
         &self,
         who: &MemberName,
@@ -87,10 +86,7 @@ impl Team<'_> {
         let note = SessionNote::of(&mailbox, session, &self.office().state);
         let _turn = mailbox.turn()?;
         let Some(mut record) = Record::read(&note)? else { return Ok(()) };
-        self.take_over_frames(who, session, &mailbox, &mut record)?;
-        record.presented = self.kept((who, session), &mailbox, &record, remembers);
-        record.told_at_start.clear();
-        record.signature = None;
+        self.take_up((who, session), &mailbox, &mut record, remembers)?;
         record.write(&note)
     }
 

@@ -26,7 +26,7 @@ pub(in crate::clients) struct SessionChoice {
     #[arg(long, value_name = "VERSION")]
     session_version: Vec<String>,
     /// This state only (repeatable): idle, busy, long, dialog, bypass, plan, auto, cleared, stop, killed, broken,
-    /// broken-hooks, burst
+    /// broken-hooks, broken-tool, burst
     #[arg(long, value_name = "STATE", requires = "sessions")]
     session_state: Vec<String>,
 }

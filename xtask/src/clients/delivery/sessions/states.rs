@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) run: fn(&Start<'_>) -> Result<Outcome>,
 }
 
-pub(super) const ALL: [State; 13] = [
+pub(super) const ALL: [State; 14] = [
     State { name: "idle", title: "idle", run: idle },
     State { name: "busy", title: "busy, in a tool", run: busy },
     State { name: "long", title: "in a last answer of 35 s", run: long },
@@ -43,6 +43,11 @@ pub(super) const ALL: [State; 13] = [
         name: "broken-hooks",
         title: "hooks alone: killed in the turn that has the mail, then resumed",
         run: broken_hooks,
+    },
+    State {
+        name: "broken-tool",
+        title: "hooks alone: killed in the turn that got the mail behind a tool, then resumed",
+        run: broken_tool,
     },
     State { name: "burst", title: "1,000 in bursts of 100", run: burst::run },
 ];
@@ -264,12 +269,33 @@ fn broken_hooks(start: &Start<'_>) -> Result<Outcome> {
     broken_in(scene)
 }
 
-fn broken_in(mut scene: Scene) -> Result<Outcome> {
-    let mut sent = vec![scene.send("broken letter 01, [hold 1] please note")?];
-    sent.extend(send_each(&scene, "another broken", 2)?);
+/// The same with mail that a hook gave behind a tool.
+fn broken_tool(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { hooks_alone: true, ..Manner::default() })?;
+    ensure!(!scene.pushes(), "a server of ours runs");
+    scene.terminal.enter("Please wait: [tool 2]")?;
+    wait_for("the client hangs in a tool", SOON, || Ok(scene.model.is_holding(2)))?;
+    let sent = send_broken(&scene)?;
+    scene.model.release(2)?;
+    killed_with(scene, &sent)
+}
+
+fn broken_in(scene: Scene) -> Result<Outcome> {
+    let sent = send_broken(&scene)?;
     if !scene.pushes() {
         scene.terminal.enter("Anything new?")?;
     }
+    killed_with(scene, &sent)
+}
+
+/// Mail with which the model takes its time.
+fn send_broken(scene: &Scene) -> Result<Vec<Sent>> {
+    let mut sent = vec![scene.send("broken letter 01, [hold 1] please note")?];
+    sent.extend(send_each(scene, "another broken", 2)?);
+    Ok(sent)
+}
+
+fn killed_with(mut scene: Scene, sent: &[Sent]) -> Result<Outcome> {
     wait_for("the model has the mail", SOON, || Ok(scene.model.is_holding(1)))?;
     // What was pushed in the turn is in the client's queue by then.
     std::thread::sleep(PUSHED);
@@ -280,7 +306,7 @@ fn broken_in(mut scene: Scene) -> Result<Outcome> {
     comes_true(SOON, || Ok(PROMPTS.iter().any(|prompt| scene.terminal.screen().contains(prompt))))?;
     let from = Instant::now();
     scene.terminal.enter("Please go on.")?;
-    let mut outcome = scene.account(&sent, Some(from))?;
+    let mut outcome = scene.account(sent, Some(from))?;
     outcome.note = "from the user's next words in the resumed session on";
     Ok(outcome)
 }
