@@ -94,7 +94,7 @@ fn a_real_conversation_shows_what_was_pushed_into_it_once_under_our_id() {
 fn no_line_makes_a_reader_fail() {
     for client in AgentClient::ALL {
         let Some(conversations) = &client.profile().conversations else { continue };
-        let ConversationFormat::JsonLines { shown, .. } = conversations.format else { continue };
+        let ConversationFormat::JsonLines { shown, answered, .. } = conversations.format else { continue };
         for line in [
             "",
             "{",
@@ -108,6 +108,7 @@ fn no_line_makes_a_reader_fail() {
             r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":"x"}}"#,
         ] {
             assert!(shown(line, false).is_none_or(|shown| shown.texts.is_empty()), "{client} {line}");
+            assert_eq!(answered(line), None, "{client} {line}");
         }
     }
 }

@@ -64,6 +64,7 @@ pub(crate) static PROFILE: Profile = Profile {
         format: ConversationFormat::JsonLines {
             session_in: |name| name.strip_suffix(".jsonl"),
             shown: transcript::shown,
+            answered: transcript::answered,
         },
         openness: |_, _| Openness::Unknown,
     }),

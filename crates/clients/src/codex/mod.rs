@@ -54,7 +54,11 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, Some(VARIABLE), ".codex").join("sessions"),
-        format: ConversationFormat::JsonLines { session_in: thread_in, shown: rollout::shown },
+        format: ConversationFormat::JsonLines {
+            session_in: thread_in,
+            shown: rollout::shown,
+            answered: rollout::answered,
+        },
         openness: threads::openness,
     }),
     wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),

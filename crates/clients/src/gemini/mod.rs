@@ -52,7 +52,7 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, None, ".gemini").join("tmp"),
-        format: ConversationFormat::JsonLines { session_in, shown: chat::shown },
+        format: ConversationFormat::JsonLines { session_in, shown: chat::shown, answered: chat::answered },
         openness: |_, _| Openness::Unknown,
     }),
     wake: None,

@@ -54,6 +54,7 @@ pub(crate) static PROFILE: Profile = Profile {
         format: ConversationFormat::JsonLines {
             session_in: |name| name.strip_suffix(".jsonl"),
             shown: chat::shown,
+            answered: chat::answered,
         },
         openness: |_, _| Openness::Unknown,
     }),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::people::presence::went_on_at;
+use crate::trail::transcript::written;
 
 /// A call of a client in one of its sessions.
 #[derive(Debug, Clone, Copy)]
@@ -85,10 +86,8 @@ impl Office {
         arrival.client.as_str().clone_into(&mut now.client);
         arrival.session.clone_into(&mut now.session);
         now.is_over = false;
-        // A client that takes a conversation up again may first name the file of a new one, which it does not write.
-        let is_written = now.transcript.as_ref().is_some_and(|known| known.is_file());
-        if let Some(said) = arrival.transcript.filter(|said| !is_written || said.is_file()) {
-            now.transcript = Some(said.to_owned());
+        if let Some(said) = arrival.transcript {
+            now.transcript = Some(written(now.transcript.as_deref(), said).to_owned());
         }
         if let Some(process) = process {
             (now.pid, now.start) = (Some(process.pid), Some(process.start));

@@ -11,6 +11,7 @@ use atm_wire::brief;
 use atm_wire::team::Manner;
 use serde_json::{Value, json};
 
+mod dropped;
 mod resumed;
 mod running;
 mod waiting;
