@@ -33,7 +33,8 @@ fn each_client_keeps_what_its_model_was_shown_once() {
     ];
     for (client, text, expected) in rows {
         let format = &client.profile().conversations.as_ref().unwrap().format;
-        let ConversationFormat::JsonLines { shown, .. } = format else { panic!("{client}") };
+        let ConversationFormat::JsonLines { shown, answered, .. } = format else { panic!("{client}") };
+        assert!(text.lines().filter_map(answered).count() > 0, "{client}: its model answers");
         let all: Vec<Shown> = text.lines().filter_map(|line| shown(line, false)).collect();
         let listed = all.iter().filter(|shown| shown.shape == Shape::Listed);
         let ids: Vec<String> = listed
