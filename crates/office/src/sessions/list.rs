@@ -199,7 +199,8 @@ impl Office {
             let Ok(client) = known.client.parse() else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
             let activity = asking(known.asked_at, known.went_on(), self.now());
-            running.push(Live { id, client, folder, name: None, pid, activity, takes: Takes::All });
+            let takes = known.takes_in(pid);
+            running.push(Live { id, client, folder, name: None, pid, activity, takes });
         }
         running
     }

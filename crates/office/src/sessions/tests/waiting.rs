@@ -11,7 +11,7 @@ use crate::people::members::MemberPlan;
 use crate::people::teams::TeamPlan;
 
 /// The line that a session is woken with, if there is one for it now.
-fn woken(scene: &Scene, session: &str) -> Option<String> {
+pub(super) fn woken(scene: &Scene, session: &str) -> Option<String> {
     let (once, deadline) = (Ladder(vec![Duration::ZERO]), Instant::now() + Duration::from_millis(1));
     let told = scene.office.wait_in_session(session, &once, Some(deadline), || true).unwrap();
     told.map(|(_, line)| line)
