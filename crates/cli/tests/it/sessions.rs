@@ -68,6 +68,25 @@ fn sessions_of_clients_without_a_variable_write_and_answer_as_who_they_are() {
     }
 }
 
+/// A script's run swallowed the mail that waited for its folder.
+#[test]
+fn a_single_run_of_another_client_leaves_the_mail_of_its_folder_and_takes_what_names_it() {
+    let world = World::new();
+    let mut script = Session::silent(&world, FIRST, "shop");
+    script.client = "codex";
+    script.process = ClientProcess::single_run_of_codex(&world);
+    assert_eq!(script.hook("SessionStart"), "");
+    world.ok(&["send", "shop", "for the next one"]);
+    let sent = world.json(&["send", FIRST, "for the run"]);
+    assert_eq!(sent["status"], "delivered", "{sent}");
+    let said = script.hook("UserPromptSubmit");
+    assert!(said.contains("for the run") && !said.contains("for the next one"), "{said}");
+    script.hook("Stop");
+    drop(script);
+    let said = Session::start(&world, SECOND, "shop").hook("UserPromptSubmit");
+    assert!(said.contains("for the next one") && !said.contains("for the run"), "{said}");
+}
+
 #[test]
 fn mail_waits_for_the_next_session_of_a_folder() {
     let world = World::new();

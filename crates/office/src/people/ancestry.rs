@@ -116,12 +116,13 @@ fn by_proc(pid: u64) -> Option<Option<Process>> {
         return fs::metadata("/proc/self/stat").is_ok().then_some(None);
     };
     let line = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
-    let has_terminal = has_terminal([0, 1].map(|stream| fs::read_link(format!("{folder}/fd/{stream}")).ok()));
+    let has_terminal =
+        has_terminal(&[0, 1].map(|stream| fs::read_link(format!("{folder}/fd/{stream}")).ok()));
     Some(of_stat(&stat, &line).map(|process| Process { has_terminal, ..process }))
 }
 
 /// Whether what a process reads and what it writes are a terminal; what is shown of one may do.
-fn has_terminal(streams: [Option<PathBuf>; 2]) -> Option<bool> {
+fn has_terminal(streams: &[Option<PathBuf>; 2]) -> Option<bool> {
     let is_terminal = |path: &PathBuf| {
         let path = path.to_string_lossy();
         ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|start| path.starts_with(start))
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn a_process_has_a_terminal_if_it_reads_from_one_and_writes_to_one() {
         let row = |input: &str, output: &str| {
-            has_terminal([input, output].map(|path| (!path.is_empty()).then(|| PathBuf::from(path))))
+            has_terminal(&[input, output].map(|path| (!path.is_empty()).then(|| PathBuf::from(path))))
         };
         for (input, output, expected) in [
             ("/dev/pts/3", "/dev/pts/3", Some(true)),

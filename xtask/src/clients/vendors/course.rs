@@ -29,6 +29,8 @@ pub(super) struct Course<'a> {
     pub(super) model: &'a VendorModel,
     pub(super) numbers: u32,
     sent: usize,
+    /// Mail for the folder that a single run left there.
+    pub(super) left: Vec<Mail>,
 }
 
 /// A message: its words and its id.
@@ -49,20 +51,28 @@ impl<'a> Course<'a> {
         fs::create_dir_all(file.parent().context("a file is in a folder")?)?;
         fs::write(&file, text)?;
         recipient.atm(home, &["install", client.name])?;
-        Ok(Self { client, recipient, home, model, numbers: 0, sent: 0 })
+        Ok(Self { client, recipient, home, model, numbers: 0, sent: 0, left: Vec::new() })
     }
 
     /// One state after the other. Without a first turn there is nothing to go on with.
     pub(super) fn run(&mut self) -> Result<Vec<Tried>> {
         self.introduce().context("the first turn")?;
-        let idle = self.idle().context("idle")?;
-        let mut tried = vec![("idle: with the next turn", Ok(idle))];
+        let mut tried = Vec::new();
+        // A plain session is idle in its terminal alone: what runs without one takes only what names it.
+        if self.recipient == Recipient::Member {
+            tried.push(("idle: with the next turn", Ok(self.idle().context("idle")?)));
+        }
         tried.push(("busy: behind the running tool", self.busy()));
         let (killed, mail) =
             self.killed().map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
         tried.push(("killed in the turn", killed));
         if let Some(mail) = mail {
             tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+        }
+        if self.recipient == Recipient::Session {
+            tried.extend(
+                self.leave().err().map(|error| ("a single run leaves its folder's mail", Err(error))),
+            );
         }
         tried.extend(self.in_terminal());
         Ok(tried)
@@ -92,20 +102,38 @@ impl<'a> Course<'a> {
         let number = self.numbers;
         let mut child = self.start(&Words::again(&format!("TOOL-{number}.")))?;
         self.until("the tool runs", &mut child, || self.model.is_holding(number))?;
-        let mail = self.send()?;
+        let mail = self.send_to_run("")?;
         let begun = Instant::now();
         self.model.release(number)?;
         self.end(&mut child)?;
         self.outcome(&mail, begun)
     }
 
+    /// Mail for the folder, and a run of the client that ends: nothing of it is for such a run.
+    fn leave(&mut self) -> Result<()> {
+        let mail = self.send()?;
+        let mut child = self.start(&Words::first("hello"))?;
+        self.end(&mut child)?;
+        let unread = self.recipient.unread(self.home)?;
+        let is_left = |mail: &Mail| {
+            self.model.count(&mail.words) == 0 && unread.iter().any(|one| one["id"] == mail.id.as_str())
+        };
+        ensure!(mail.iter().all(is_left), "it took the mail of its folder");
+        self.left = mail;
+        Ok(())
+    }
+
     /// A client that is killed when its model has the mail, before the turn ends.
     fn killed(&mut self) -> Result<(Outcome, Vec<Mail>)> {
-        let mail = self.send()?;
         self.numbers += 1;
         let number = self.numbers;
-        let begun = Instant::now();
-        let mut child = self.start(&Words::again(&format!("HOLD-{number}.")))?;
+        let (mail, begun, mut child) = match self.recipient {
+            Recipient::Member => {
+                let (mail, begun) = (self.send()?, Instant::now());
+                (mail, begun, self.start(&Words::again(&format!("HOLD-{number}.")))?)
+            }
+            Recipient::Session => self.start_and_send(number)?,
+        };
         self.until("the model has the mail", &mut child, || self.model.is_holding(number))?;
         kill(&mut child)?;
         self.model.release(number)?;
@@ -114,6 +142,18 @@ impl<'a> Course<'a> {
         let unread = self.recipient.unread(self.home)?;
         ensure!(unread.len() == EACH, "marked without the turn's end");
         Ok((outcome, mail))
+    }
+
+    /// A run is known while it is on: its mail comes behind a tool, and makes the model hold its answer back.
+    fn start_and_send(&mut self, number: u32) -> Result<(Vec<Mail>, Instant, Child)> {
+        self.numbers += 1;
+        let tool = self.numbers;
+        let mut child = self.start(&Words::again(&format!("TOOL-{tool}.")))?;
+        self.until("the tool runs", &mut child, || self.model.is_holding(tool))?;
+        let mail = self.send_to_run(&format!(" HOLD-{number}."))?;
+        let begun = Instant::now();
+        self.model.release(tool)?;
+        Ok((mail, begun, child))
     }
 
     /// The same conversation goes on: what the killed client was shown is unread, and is presented again.
@@ -126,11 +166,21 @@ impl<'a> Course<'a> {
     }
 
     pub(super) fn send(&mut self) -> Result<Vec<Mail>> {
+        self.send_to(self.recipient.address(), "")
+    }
+
+    /// To the recipient in the client that runs now, without a terminal.
+    fn send_to_run(&mut self, more: &str) -> Result<Vec<Mail>> {
+        let to = self.recipient.address_of_run(self.home)?;
+        self.send_to(&to, more)
+    }
+
+    fn send_to(&mut self, to: &str, more: &str) -> Result<Vec<Mail>> {
         let mut mail = Vec::new();
         for _ in 0..EACH {
             self.sent += 1;
-            let words = format!("mail number {:03} for this client", self.sent);
-            let answer = self.recipient.atm(self.home, &["send", self.recipient.address(), &words])?;
+            let words = format!("mail number {:03} for this client{more}", self.sent);
+            let answer = self.recipient.atm(self.home, &["send", to, &words])?;
             let id = answer["id"].as_str().context("send gave no id")?.to_owned();
             mail.push(Mail { words, id });
         }

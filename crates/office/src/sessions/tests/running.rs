@@ -83,7 +83,11 @@ fn single_runs_of_other_clients_leave_their_folders_mail_and_take_what_names_the
         assert_eq!(judged.state, Presence::Offline, "{client}");
         assert!(judged.why().starts_with("only a single run"), "{client}: {judged:?}");
         assert_eq!(offered(&scene.office, &script), 0, "{client}");
-        scene.send(SCRIPT, "for the run");
+        let (to, named) = scene.office.session_address(SCRIPT).unwrap();
+        let letter = Letter { session: named, ..Letter::new(to, "for the run") };
+        let user = "user".parse().unwrap();
+        let sent = scene.office.send(&team_name(), &user, &letter, SendOptions::default()).unwrap();
+        assert_eq!(sent.warnings, [] as [String; 0], "{client}");
         let listed: Vec<(Option<String>, usize)> =
             scene.office.sessions().unwrap().into_iter().map(|view| (view.session, view.unread)).collect();
         assert_eq!(listed, [(Some(SCRIPT.to_owned()), 1), (None, 1)], "{client}");
