@@ -3,8 +3,7 @@
 /// Programs that run a client as a script.
 const INTERPRETERS: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 /// Their options whose value is a word of its own.
-const WITH_VALUE: [&str; 8] =
-    ["-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"];
+const WITH_VALUE: &str = "-r --require --import --loader --experimental-loader -C --conditions --env-file";
 /// Their own words for running a script.
 const RUN: [&str; 2] = ["run", "x"];
 
@@ -38,7 +37,7 @@ impl Invocation {
             return (program, None, words);
         }
         while let Some(word) = words.next() {
-            if WITH_VALUE.contains(&word) {
+            if is_among(word, WITH_VALUE) {
                 words.next();
             } else if !word.starts_with('-') && !RUN.contains(&word) {
                 return (program, Some(word), words);
@@ -60,7 +59,7 @@ impl Invocation {
     }
 
     /// The first word that is no option and no value of one. `values` says how many words an option takes at most.
-    pub(crate) fn first_word(&self, values: impl Fn(&str) -> usize) -> Option<&str> {
+    pub(crate) fn first_word(&self, values: fn(&str) -> usize) -> Option<&str> {
         let mut words = self.arguments().peekable();
         while let Some(word) = words.next() {
             if word == "--" {
@@ -76,6 +75,11 @@ impl Invocation {
         }
         None
     }
+}
+
+/// Whether a word is one of these, which have blanks between them.
+pub(crate) fn is_among(word: &str, all: &str) -> bool {
+    all.split(' ').any(|one| one == word)
 }
 
 /// A command line, for tests: words at blanks, with a terminal unless it ends with ` <`.

@@ -12,7 +12,7 @@ use crate::command::CommandLine;
 use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, is_among};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, edit_hook, grouped_hooks};
@@ -34,26 +34,8 @@ const EDITORS: &str = "apply_patch|Edit|Write";
 /// Its commands that take a turn without a terminal, and end.
 const SINGLE_RUNS: [&str; 3] = ["exec", "e", "review"];
 /// Its options, before a command, whose value is a word of its own.
-const WITH_VALUE: [&str; 18] = [
-    "-c",
-    "--config",
-    "--enable",
-    "--disable",
-    "--remote",
-    "--remote-auth-token-env",
-    "-m",
-    "--model",
-    "--local-provider",
-    "-p",
-    "--profile",
-    "-s",
-    "--sandbox",
-    "-C",
-    "--cd",
-    "--add-dir",
-    "-a",
-    "--ask-for-approval",
-];
+const WITH_VALUE: &str = "-c --config --enable --disable --remote --remote-auth-token-env -m --model --local-provider -p \
+    --profile -s --sandbox -C --cd --add-dir -a --ask-for-approval";
 /// At the end of a session it waits no longer.
 const SECONDS_AT_THE_END: u64 = 3;
 
@@ -95,7 +77,7 @@ pub(crate) static PROFILE: Profile = Profile {
 fn is_single_run(invocation: &Invocation) -> bool {
     let values = |option: &str| match option {
         "-i" | "--image" => usize::MAX,
-        option => usize::from(WITH_VALUE.contains(&option)),
+        option => usize::from(is_among(option, WITH_VALUE)),
     };
     invocation.first_word(values).is_some_and(|word| SINGLE_RUNS.contains(&word))
 }

@@ -13,7 +13,7 @@ use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, is_among};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
@@ -26,19 +26,8 @@ const CONFIG_VARIABLE: &str = "XDG_CONFIG_HOME";
 const PLUGIN: &str = include_str!("plugin.js");
 
 /// Its options, before a command, whose value is a word of its own.
-const WITH_VALUE: [&str; 11] = [
-    "--log-level",
-    "--port",
-    "--hostname",
-    "--mdns-domain",
-    "-m",
-    "--model",
-    "-s",
-    "--session",
-    "--prompt",
-    "--agent",
-    "--replay-limit",
-];
+const WITH_VALUE: &str =
+    "--log-level --port --hostname --mdns-domain -m --model -s --session --prompt --agent --replay-limit";
 
 pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Opencode,
@@ -80,7 +69,7 @@ pub(crate) static PROFILE: Profile = Profile {
 fn is_single_run(invocation: &Invocation) -> bool {
     let values = |option: &str| match option {
         "--cors" => usize::MAX,
-        option => usize::from(WITH_VALUE.contains(&option)),
+        option => usize::from(is_among(option, WITH_VALUE)),
     };
     let goes_on =
         || invocation.has_option(Some('i'), "--interactive") || invocation.has_option(None, "--attach");

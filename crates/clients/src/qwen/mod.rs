@@ -9,7 +9,7 @@ use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, is_among};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{
@@ -34,43 +34,12 @@ const EDITORS: &str = "edit|write_file";
 /// Its commands that keep sessions of others.
 const SERVERS: [&str; 2] = ["serve", "channel"];
 /// Its options without a value.
-const FLAGS: [&str; 22] = [
-    "-d",
-    "--debug",
-    "--bare",
-    "--safe-mode",
-    "--insecure",
-    "--chat-recording",
-    "-s",
-    "--sandbox",
-    "-y",
-    "--yolo",
-    "--experimental-lsp",
-    "--restore-ask-user-question",
-    "-l",
-    "--list-extensions",
-    "--openai-logging",
-    "--screen-reader",
-    "--include-partial-messages",
-    "-c",
-    "--continue",
-    "--fork-session",
-    "--telemetry",
-    "--telemetry-log-prompts",
-];
+const FLAGS: &str = "-d --debug --bare --safe-mode --insecure --chat-recording -s --sandbox -y --yolo --experimental-lsp \
+    --restore-ask-user-question -l --list-extensions --openai-logging --screen-reader \
+    --include-partial-messages -c --continue --fork-session --telemetry --telemetry-log-prompts";
 /// Its options that take all words up to the next one.
-const LISTS: [&str; 10] = [
-    "--fallback-model",
-    "--allowed-mcp-server-names",
-    "--allowed-tools",
-    "-e",
-    "--extensions",
-    "--include-directories",
-    "--add-dir",
-    "--core-tools",
-    "--exclude-tools",
-    "--disabled-slash-commands",
-];
+const LISTS: &str = "--fallback-model --allowed-mcp-server-names --allowed-tools -e --extensions --include-directories \
+    --add-dir --core-tools --exclude-tools --disabled-slash-commands";
 
 pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Qwen,
@@ -111,8 +80,8 @@ pub(crate) static PROFILE: Profile = Profile {
 fn is_single_run(invocation: &Invocation) -> bool {
     let has = |letter, name| invocation.has_option(letter, name);
     let values = |option: &str| match option {
-        option if FLAGS.contains(&option) => 0,
-        option if LISTS.contains(&option) => usize::MAX,
+        option if is_among(option, FLAGS) => 0,
+        option if is_among(option, LISTS) => usize::MAX,
         _ => 1,
     };
     let word = invocation.first_word(values);
