@@ -58,9 +58,9 @@ impl TestEnv {
     pub fn lists_waiting_session(&self, session: &str, folder: &str) -> PathBuf {
         let (pid, cwd) = (std::process::id(), self.home().join(folder));
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        let start = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
+        let since = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
         let entry = serde_json::json!({
-            "pid": pid, "procStart": start, "sessionId": session, "cwd": cwd, "status": "waiting",
+            "pid": pid, "procStart": since, "sessionId": session, "cwd": cwd, "status": "waiting",
             "waitingFor": "permission",
         });
         let registry = self.root().join("sessions");
