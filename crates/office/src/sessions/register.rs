@@ -11,6 +11,7 @@ use atm_store::SessionNote;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
+use super::list::Takes;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::people::presence::went_on_at;
@@ -47,6 +48,9 @@ pub(crate) struct Registered {
     /// Its client's process, and when that started in the system's words.
     pub(crate) pid: Option<u64>,
     pub(crate) start: Option<String>,
+    /// That process is a single run: it ends with its turn, and has a task of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_single_run: bool,
     /// When it last began, in milliseconds since the epoch.
     pub(crate) began: i64,
     /// Its client said that it is over.
@@ -60,6 +64,11 @@ impl Registered {
     /// When its conversation last went on, where that can be told.
     pub(crate) fn went_on(&self) -> Option<Stamp> {
         went_on_at(self.client.parse().ok()?, self.transcript.as_deref(), &self.session)
+    }
+
+    /// Which mail of its folder it takes in a process.
+    pub(super) fn takes_in(&self, pid: u64) -> Takes {
+        if self.is_single_run && self.pid == Some(pid) { Takes::Named } else { Takes::All }
     }
 
     /// Whether a process has its conversation open.
@@ -89,7 +98,11 @@ impl Office {
         if let Some(said) = arrival.transcript {
             now.transcript = Some(written(now.transcript.as_deref(), said).to_owned());
         }
+        if process.is_none() && arrival.begins {
+            now.is_single_run = false;
+        }
         if let Some(process) = process {
+            now.is_single_run = arrival.client.is_single_run(&process.invocation);
             (now.pid, now.start) = (Some(process.pid), Some(process.start));
         }
         if arrival.begins || before.is_none() {

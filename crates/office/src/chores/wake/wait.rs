@@ -108,7 +108,7 @@ impl Office {
         let live = sessions::live(self.root.path(), |pid| self.probe.started(pid));
         let listed = live.into_iter().find(|live| live.id == session);
         listed.is_none_or(|live| live.socket.is_none() && !live.is_single_run)
-            && self.registered_session(session).is_some()
+            && self.registered_session(session).is_some_and(|known| !known.is_single_run)
     }
 
     fn wait_in_seat(
