@@ -38,6 +38,7 @@ pub(super) fn shown(line: &str, _: bool) -> Option<Shown> {
 /// When a line was written, if it is a part of the model's answer.
 pub(super) fn answered(line: &str) -> Option<i64> {
     let entry = Object::parse(line).ok()?;
-    let payload = below(&entry, "payload").filter(|_| entry.string("type").as_deref() == Some("response_item"))?;
+    let payload =
+        below(&entry, "payload").filter(|_| entry.string("type").as_deref() == Some("response_item"))?;
     time_of(&entry).filter(|_| payload.string("role").as_deref() == Some("assistant"))
 }

@@ -162,12 +162,7 @@ impl<'a> Course<'a> {
     }
 
     /// What became of mail with which the client was killed, and what becomes of it when the conversation goes on.
-    fn go_on(
-        &self,
-        tried: &mut Vec<Tried>,
-        state: &'static str,
-        killed: Result<(Outcome, Vec<Mail>)>,
-    ) {
+    fn go_on(&self, tried: &mut Vec<Tried>, state: &'static str, killed: Result<(Outcome, Vec<Mail>)>) {
         match killed {
             Ok((outcome, mail)) => {
                 tried.push((state, Ok(outcome)));

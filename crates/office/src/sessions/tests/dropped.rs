@@ -68,10 +68,9 @@ fn mail_is_marked_where_it_stands_and_where_nothing_is_known() {
 /// Not every client keeps what it is told at a turn's end, or at a start.
 #[test]
 fn what_is_told_at_a_turns_end_or_at_a_start_is_not_looked_for() {
-    for moment in [
-        Moment::Stops { held_by: HeldBy::Any },
-        Moment::Begins { tells: true, remembers: Remembers::All },
-    ] {
+    for moment in
+        [Moment::Stops { held_by: HeldBy::Any }, Moment::Begins { tells: true, remembers: Remembers::All }]
+    {
         let scene = Scene::new();
         let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
         let codex = codex(&shop, &conversation);

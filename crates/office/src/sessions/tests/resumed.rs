@@ -137,8 +137,7 @@ fn the_notes_of_killed_sessions_go_with_the_next_start() {
         scene.office.register_session(&killed).unwrap();
         scene.send("shop", "the build is red");
         assert_eq!(offered(&scene.office, &killed), 1);
-        let mailbox =
-            scene.office.mailbox(&team_name(), &scene.office.mailbox_of_folder(&shop).unwrap());
+        let mailbox = scene.office.mailbox(&team_name(), &scene.office.mailbox_of_folder(&shop).unwrap());
         let notes = || SessionNote::all_of(&mailbox, &scene.office.state);
         assert_eq!(notes().len(), 1);
         let long_ago = std::time::SystemTime::now() - FORGOTTEN_AFTER - std::time::Duration::from_secs(60);

@@ -108,7 +108,8 @@ impl Office {
         team: &TeamName,
         (who, session): (&MemberName, &str),
     ) -> Result<(), OfficeError> {
-        let Some(transcript) = self.conversation_of(team, (who, session)).filter(|_| self.books.exist()) else {
+        let Some(transcript) = self.conversation_of(team, (who, session)).filter(|_| self.books.exist())
+        else {
             return Ok(());
         };
         self.look_at_inbox(team, who, None)?;
@@ -122,7 +123,11 @@ impl Office {
     }
 
     /// The conversation of a session, as it stands now: a folder's by what was noted of the session, a member's by its last tie.
-    pub(super) fn conversation_of(&self, team: &TeamName, (who, session): (&MemberName, &str)) -> Option<Transcript> {
+    pub(super) fn conversation_of(
+        &self,
+        team: &TeamName,
+        (who, session): (&MemberName, &str),
+    ) -> Option<Transcript> {
         if sessions::is_team(team) {
             return self.transcript_of_session(&self.registered_session(session)?);
         }

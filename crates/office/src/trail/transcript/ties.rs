@@ -104,7 +104,11 @@ impl Office {
             return;
         }
         let mut ties = self.ties(team);
-        let known = ties.of(who.as_str()).iter().rev().find(|tie| tie.session == session && tie.client == client.as_str());
+        let known = ties
+            .of(who.as_str())
+            .iter()
+            .rev()
+            .find(|tie| tie.session == session && tie.client == client.as_str());
         let path = written(known.map(|tie| tie.path.as_path()), path);
         let process = self.probe.client_above(parent).map(|process| (process.pid, process.start));
         let tie = Tie {
@@ -205,8 +209,9 @@ mod tests {
         let office = Office::new(team.env().store_root(), team.env().store_state());
         let (bob, session) = ("bob".parse::<MemberName>().unwrap(), "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a");
         let folder = tempfile::tempdir().unwrap();
-        let [first, later] = ["session-2026-11-18T09-00-0b7e1c52.jsonl", "session-2026-11-18T10-00-0b7e1c52.jsonl"]
-            .map(|name| folder.path().join(name));
+        let [first, later] =
+            ["session-2026-11-18T09-00-0b7e1c52.jsonl", "session-2026-11-18T10-00-0b7e1c52.jsonl"]
+                .map(|name| folder.path().join(name));
         let tied = |path: &Path| {
             office.tie_conversation(team.name(), &bob, AgentClient::Gemini, session, (path, 1));
             office.ties(team.name()).of("bob").last().unwrap().path.clone()
