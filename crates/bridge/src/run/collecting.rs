@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use atm_office::ErrorKind;
+use atm_store::watch::{ManyWatch, Stop, Watcher, Woken};
 
-use super::worker::{Handle, Input};
+use super::worker::{Handle, Input, look_every};
 use crate::house::Collector;
 
 /// Files are not looked at again within this time: what is written into them comes in many events.
@@ -14,11 +15,15 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// A client holds its lock for milliseconds: people are told of one that is held for so long.
 const BUSY: Duration = Duration::from_secs(12);
 
+/// How often it is looked again whether folders came while others were set.
+const MOST_TURNS: usize = 4;
+
 /// Collects when files change, and now and then.
 #[derive(Debug)]
 pub struct Collecting {
     collector: Collector,
     engine: Handle,
+    has_events: bool,
     every: Duration,
     due: Instant,
     from: Instant,
@@ -26,28 +31,61 @@ pub struct Collecting {
 }
 
 impl Collecting {
-    /// With this collector, at least so often.
-    pub fn new(collector: Collector, engine: Handle, every: Duration) -> Self {
+    /// With this collector. `has_events`: the system tells of changes in the files of this machine.
+    pub fn new(collector: Collector, engine: Handle, has_events: bool) -> Self {
         let now = Instant::now();
-        Self { collector, engine, every, due: now, from: now, busy_since: None }
-    }
-
-    /// Files changed.
-    pub fn note_change(&mut self) {
-        self.due = self.due.min(self.from);
-    }
-
-    /// When it has to be carried out next.
-    pub fn due(&self) -> Instant {
-        self.due
-    }
-
-    /// Collects, if it is time.
-    pub fn carry_out(&mut self) {
-        let now = Instant::now();
-        if now < self.due {
-            return;
+        Self {
+            collector,
+            engine,
+            has_events,
+            every: look_every(has_events),
+            due: now,
+            from: now,
+            busy_since: None,
         }
+    }
+
+    /// Collects and hears of changed files, until somebody says stop. `also` is done whenever something may have changed.
+    pub fn run(mut self, watcher: &Watcher, stop: &Stop, mut also: impl FnMut(&Handle)) {
+        let mut watch = ManyWatch::on(watcher, stop, None);
+        loop {
+            if Instant::now() >= self.due {
+                // Watched before they are looked at: what changes meanwhile is not missed.
+                self.watch(&mut watch);
+                self.carry_out();
+            }
+            also(&self.engine);
+            match watch.wait(Some(self.due)) {
+                Woken::Over => return,
+                Woken::By(_) | Woken::EventsLost => {
+                    self.engine.send(Input::Wake);
+                    self.due = self.due.min(self.from);
+                }
+                // Nobody else tells the engine, where the system has no watches left.
+                Woken::Due if self.has_events && self.every == look_every(false) => {
+                    self.engine.send(Input::Wake)
+                }
+                Woken::Due => {}
+            }
+        }
+    }
+
+    /// Watches the folders that are there. If one came meanwhile, what is below it may be there as well.
+    fn watch(&mut self, watch: &mut ManyWatch) {
+        let mut folders = self.collector.folders();
+        for _ in 0..MOST_TURNS {
+            watch.set(folders.iter().cloned());
+            let now = self.collector.folders();
+            if now == folders {
+                break;
+            }
+            folders = now;
+        }
+        self.every = look_every(self.has_events && watch.unwatched().next().is_none());
+    }
+
+    /// Collects.
+    fn carry_out(&mut self) {
         let collected = self.collector.collect();
         let now = Instant::now();
         (self.due, self.from) = (now + self.every, now + APART);
