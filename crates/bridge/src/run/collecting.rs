@@ -1,5 +1,7 @@
 //! When what clients write for other machines is collected: on the thread that hears of changed files, which waits for nobody else.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atm_office::ErrorKind;
@@ -15,9 +17,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// A client holds its lock for milliseconds: people are told of one that is held for so long.
 const BUSY: Duration = Duration::from_secs(12);
 
-/// How often it is looked again whether folders came while others were set.
-const MOST_TURNS: usize = 4;
-
 /// Collects when files change, and now and then.
 #[derive(Debug)]
 pub struct Collecting {
@@ -27,6 +26,9 @@ pub struct Collecting {
     every: Duration,
     due: Instant,
     from: Instant,
+    watched: BTreeSet<PathBuf>,
+    /// Something changed in a folder that has watched folders in it: another one may be in the place of one of them.
+    is_replaced: bool,
     busy_since: Option<Instant>,
 }
 
@@ -41,6 +43,8 @@ impl Collecting {
             every: look_every(has_events),
             due: now,
             from: now,
+            watched: BTreeSet::new(),
+            is_replaced: false,
             busy_since: None,
         }
     }
@@ -50,38 +54,47 @@ impl Collecting {
         let mut watch = ManyWatch::on(watcher, stop, None);
         loop {
             if Instant::now() >= self.due {
-                // Watched before they are looked at: what changes meanwhile is not missed.
-                self.watch(&mut watch);
+                // First of all: a client may delete its team's folder a moment later.
                 self.carry_out();
+                let has_come = self.watch(&mut watch);
+                if has_come || std::mem::take(&mut self.is_replaced) {
+                    // What was written there before it was watched gave no event.
+                    self.due = self.due.min(self.from);
+                }
             }
             also(&self.engine);
             match watch.wait(Some(self.due)) {
                 Woken::Over => return,
-                Woken::By(_) | Woken::EventsLost => {
+                woken @ (Woken::By(_) | Woken::EventsLost) => {
+                    self.is_replaced |= match woken {
+                        Woken::By(changed) => {
+                            let above = |folder: &PathBuf| {
+                                folder.parent().is_some_and(|above| changed.contains(above))
+                            };
+                            self.watched.iter().any(above)
+                        }
+                        _ => true,
+                    };
                     self.engine.send(Input::Wake);
                     self.due = self.due.min(self.from);
                 }
                 // Nobody else tells the engine, where the system has no watches left.
                 Woken::Due if self.has_events && self.every == look_every(false) => {
-                    self.engine.send(Input::Wake)
+                    self.engine.send(Input::Wake);
                 }
                 Woken::Due => {}
             }
         }
     }
 
-    /// Watches the folders that are there. If one came meanwhile, what is below it may be there as well.
-    fn watch(&mut self, watch: &mut ManyWatch) {
-        let mut folders = self.collector.folders();
-        for _ in 0..MOST_TURNS {
-            watch.set(folders.iter().cloned());
-            let now = self.collector.folders();
-            if now == folders {
-                break;
-            }
-            folders = now;
-        }
+    /// Watches the folders that are there. Says whether they are others than before: if one came, what is below it may come next.
+    fn watch(&mut self, watch: &mut ManyWatch) -> bool {
+        let folders = self.collector.folders();
+        watch.set(folders.iter().cloned());
+        let has_changed = folders != self.watched;
+        self.watched = folders;
         self.every = look_every(self.has_events && watch.unwatched().next().is_none());
+        has_changed
     }
 
     /// Collects.

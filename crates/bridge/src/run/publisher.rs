@@ -78,8 +78,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 }
             },
             Ok(()) = passing.changed() => {
-                let is_there = passing.borrow_and_update().stream.is_some();
-                if !std::mem::replace(&mut has_stream, is_there) {
+                if !std::mem::replace(&mut has_stream, passing.borrow_and_update().stream.is_some()) {
                     telling = Telling::at_once(Instant::now());
                 }
                 telling.note_news(Instant::now());

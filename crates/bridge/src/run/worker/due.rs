@@ -36,6 +36,7 @@ pub(super) struct Due {
 }
 
 /// What is due now.
+#[expect(clippy::struct_excessive_bools, reason = "any of them are due together")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Now {
     /// The ledger is read.
