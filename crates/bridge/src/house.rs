@@ -12,7 +12,6 @@ mod placement;
 mod stranded;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
 use std::time::Instant;
 
 use atm_office::machines::Refusal;
@@ -133,8 +132,11 @@ impl House {
         let mut following = Following::default();
         // What came before this process started may still be on its way to be read.
         for share in &shares {
-            let others = office.machines().teams_with_unseen_mail_of(&share.local)?;
-            for team in others.iter().chain([&share.local]) {
+            let machines = office.machines();
+            let others = machines.teams_with_unseen_mail_of(&share.local)?;
+            // Where all is seen, nothing is left to be told.
+            let own = machines.has_unseen_mail(&share.local)?.then_some(&share.local);
+            for team in others.iter().chain(own) {
                 following.note(team, Instant::now());
             }
         }
@@ -171,14 +173,6 @@ impl House {
         self.as_lead = machines.into_iter().collect();
     }
 
-    /// The folders in which something changes when there is mail for other machines: from `atm`, or from clients.
-    pub fn watched(&self) -> Result<Vec<PathBuf>, OfficeError> {
-        let machines = self.office.machines();
-        let mut folders = vec![machines.bell()?];
-        folders.extend(self.shares.iter().flat_map(|share| machines.watched(&share.local)));
-        Ok(folders)
-    }
-
     /// Whether the system tells of changes in the files of this machine.
     pub fn has_events(&self) -> bool {
         has_events(self.office.root().path()) && has_events(self.office.state().path())
@@ -195,6 +189,11 @@ impl House {
             }
         }
         outcome
+    }
+
+    /// When a team is to be looked at next, if any has mail from other machines.
+    pub fn next_look(&self) -> Option<Instant> {
+        self.following.next()
     }
 
     /// Makes the members of other machines known here; says whether that changed anything.

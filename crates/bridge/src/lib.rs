@@ -17,6 +17,7 @@
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
 //! | [`tasks`] | the tasks of shared teams, in a bucket and in files |
+//! | [`watched`] | folders in which files are expected |
 //! | [`nats`] | the server |
 //! | [`run`](mod@run) | the process: one thread for the engine, tasks around the server |
 
@@ -35,3 +36,4 @@ pub mod subject;
 pub mod tasks;
 pub mod trust;
 pub mod wanted;
+pub mod watched;

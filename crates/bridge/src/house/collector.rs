@@ -3,7 +3,8 @@
 //! It has a thread and a ledger of its own, and waits for nobody: what a client deletes a moment later with its team's folder is
 //! there by then, however long the engine's thread waits for a disk, or for the lock of somebody's inbox.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use atm_store::LockTimes;
 use atm_wire::TeamName;
 
 use super::{House, Share};
+use crate::watched::Expected;
 
 /// How long one inbox that somebody else writes keeps the others waiting: what is in the log already is taken out of it later.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -26,6 +28,8 @@ pub struct Collector {
     shares: Vec<Share>,
     quiet: HashMap<TeamName, Quiet>,
     moves: Moves,
+    /// Where something changes when there is mail from `atm`.
+    bell: PathBuf,
 }
 
 /// Taken by who sends mail on: the house, with all mail of a member that moved, and the collector, with what was left behind.
@@ -40,6 +44,21 @@ impl Moves {
 }
 
 impl Collector {
+    /// The folders in which something changes when there is mail for other machines, from `atm` or from clients, or when other
+    /// machines are trusted; and those above them, since a team comes and goes as a whole.
+    pub fn folders(&self) -> BTreeSet<PathBuf> {
+        let (root, machines) = (self.office.root(), self.office.machines());
+        let mut folders = vec![root.teams()];
+        for Share { local, .. } in &self.shares {
+            let team = root.team(local);
+            folders.extend([team.join("inboxes"), team]);
+            folders.extend(machines.watched(local));
+        }
+        let mut there = Expected::new(folders, root.path().to_owned()).there();
+        there.extend([self.bell.clone(), self.office.state().path().to_owned()]);
+        there
+    }
+
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new. On an error some may be, too.
     pub fn collect(&mut self) -> Result<usize, OfficeError> {
         let (mut count, mut failed) = (0, None);
@@ -60,13 +79,14 @@ impl Collector {
 
 impl House {
     /// Reads the inboxes here of members of other machines, beside everything else. There is one for a house.
-    pub fn collector(&self) -> Collector {
-        Collector {
+    pub fn collector(&self) -> Result<Collector, OfficeError> {
+        Ok(Collector {
             office: with_patience(self.office.apart(), PATIENCE),
             shares: self.shares.clone(),
             quiet: HashMap::new(),
             moves: self.moves_lock.clone(),
-        }
+            bell: self.office.machines().bell()?,
+        })
     }
 }
 

@@ -25,11 +25,16 @@ impl Following {
         }
     }
 
+    /// When the next team is due, if no mail comes.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.values().map(Followed::due).min()
+    }
+
     /// The teams to look at now; they count as looked at.
     pub(super) fn due(&mut self, now: Instant) -> Vec<TeamName> {
         let mut due = Vec::new();
         for (team, followed) in &mut self.0 {
-            if now.duration_since(followed.looked) >= look_every(now.duration_since(followed.since)) {
+            if now >= followed.due() {
                 followed.looked = now;
                 due.push(team.clone());
             }
@@ -38,8 +43,14 @@ impl Following {
     }
 }
 
-/// How often a team is looked at whose newest mail from another machine is so old: at first every two seconds, then ever
-/// less, so that mail that nobody reads costs nothing in the end.
+impl Followed {
+    fn due(&self) -> Instant {
+        self.looked + look_every(self.looked.saturating_duration_since(self.since))
+    }
+}
+
+/// How soon a team is looked at again whose newest mail from another machine was so old when it was looked at: at first every
+/// two seconds, then ever less, so that mail that nobody reads costs nothing in the end.
 fn look_every(age: Duration) -> Duration {
     (age / 20).clamp(Duration::from_secs(2), Duration::from_secs(300))
 }
@@ -59,11 +70,14 @@ mod tests {
         let (mut following, team, start) =
             (Following::default(), "demo".parse::<TeamName>().unwrap(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(following.next(), None);
         following.note(&team, start);
         assert!(following.due(at(1)).is_empty());
+        assert_eq!(following.next(), Some(at(2)));
         assert_eq!(following.due(at(2)), std::slice::from_ref(&team));
         assert!(following.due(at(3)).is_empty());
         assert_eq!(following.due(at(600)), std::slice::from_ref(&team));
+        assert_eq!(following.next(), Some(at(630)));
         assert!(following.due(at(620)).is_empty());
         following.note(&team, at(620));
         assert_eq!(following.due(at(621)), [team]);

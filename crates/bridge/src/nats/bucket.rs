@@ -63,6 +63,12 @@ impl Bucket {
         self.store.stream.cached_info().created.unix_timestamp_nanos().to_string()
     }
 
+    /// How many bytes it had when it was opened, and may have; 0: there is no bound.
+    pub fn bytes(&self) -> (u64, u64) {
+        let info = self.store.stream.cached_info();
+        (info.state.bytes, u64::try_from(info.config.max_bytes).unwrap_or(0))
+    }
+
     /// Whether it had no entry when it was opened.
     pub fn is_empty(&self) -> bool {
         self.store.stream.cached_info().state.messages == 0

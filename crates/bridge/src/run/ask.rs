@@ -24,9 +24,11 @@ pub(super) async fn ask(shared: &Shared) {
         return;
     }
     let question = hex(&word);
-    if shared.namesakes().ask(&question, Instant::now())
-        && let Err(error) = shared.link.say_to_namesakes(&format!("{ASK}.{question}")).await
-    {
+    if !shared.namesakes().ask(&question, Instant::now()) {
+        return;
+    }
+    shared.asked.notify_one();
+    if let Err(error) = shared.link.say_to_namesakes(&format!("{ASK}.{question}")).await {
         shared.report(&error);
     }
 }
@@ -44,12 +46,18 @@ pub(super) async fn listen(shared: Shared) {
 async fn follow(shared: &Shared) -> Result<(), NatsError> {
     let mut words = shared.link.hear_namesakes().await?;
     loop {
-        let word = tokio::time::timeout(super::presence::BETWEEN, words.next()).await;
+        // At rest no question is open, and nothing wakes this.
+        let is_asking = shared.namesakes().is_asking();
+        let word = tokio::select! {
+            word = words.next() => Some(word),
+            () = shared.asked.notified() => None,
+            () = tokio::time::sleep(super::presence::BETWEEN), if is_asking => None,
+        };
         for _ in 0..shared.namesakes().give_up(Instant::now()) {
             let me = shared.plan.me.machine.to_string();
             shared.engine.send(Input::Refused("not-ours", me));
         }
-        let Ok(word) = word else { continue };
+        let Some(word) = word else { continue };
         let Some(word) = word else { return Ok(()) };
         let mut tokens = word.subject.rsplit('.');
         let (Some(question), Some(kind)) = (tokens.next(), tokens.next()) else { continue };

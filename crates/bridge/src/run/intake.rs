@@ -46,11 +46,10 @@ async fn take(
     stop: &mut watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
     let (mut messages, passed) = shared.link.fetch().await?;
-    {
-        let mut known = shared.passed();
+    shared.change_passed(|known| {
         known.last = passed;
         known.postponed.clear();
-    }
+    });
     loop {
         let batch = tokio::select! {
             batch = messages.next() => batch?,
@@ -151,15 +150,14 @@ fn is_trusted(shared: &Shared, arrived: &Arrived) -> bool {
 
 /// Acknowledges a message, or has it come again later.
 async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
-    {
-        let mut passed = shared.passed();
+    shared.change_passed(|passed| {
         passed.last = passed.last.max(arrived.seq);
         if is_done {
             passed.postponed.remove(&arrived.seq);
         } else {
             passed.postponed.insert(arrived.seq);
         }
-    }
+    });
     if is_done {
         arrived.acknowledge().await;
     } else {

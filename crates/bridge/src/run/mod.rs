@@ -14,6 +14,7 @@
 //! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
 //! | `uploads` | large letters, one at a time, while everything else goes on |
 //! | [`status`] | what the bridge says of itself |
+//! | `telling` | when others are told of this machine |
 
 mod ask;
 pub mod collecting;
@@ -25,6 +26,7 @@ mod presence;
 mod publisher;
 pub mod status;
 mod tasks;
+mod telling;
 mod uploads;
 pub mod worker;
 
@@ -32,6 +34,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atm_office::clock::{Clock, SystemClock};
+use atm_store::watch::Watcher;
 use atm_wire::Stamp;
 use ed25519_dalek::SigningKey;
 use tokio::sync::{Notify, mpsc, watch};
@@ -60,6 +63,8 @@ pub struct Plan {
     pub seals: bool,
     /// Where its files are.
     pub files: Files,
+    /// What hears of changed files.
+    pub watcher: Watcher,
     /// The files of the teams' tasks.
     pub tasks: Mutex<Option<OfficeFiles>>,
     /// Whether anything is under way.
@@ -75,12 +80,14 @@ pub(crate) struct Shared {
     plan: Arc<Plan>,
     engine: Handle,
     trust: watch::Receiver<Trust>,
-    passed: Arc<Mutex<Passed>>,
+    passed: Arc<watch::Sender<Passed>>,
     /// Changes when the server may have lost what it had: whoever listens to a bucket begins anew.
     renewed: watch::Receiver<u64>,
     last_word: Arc<presence::LastWord>,
     opener: Arc<Mutex<Opener>>,
     namesakes: Arc<Mutex<namesake::Namesakes>>,
+    /// Wakes who waits for answers of a namesake: there is a new question.
+    asked: Arc<Notify>,
 }
 
 /// How far this machine has processed the stream.
@@ -134,9 +141,17 @@ impl Shared {
         }
     }
 
-    fn passed(&self) -> std::sync::MutexGuard<'_, Passed> {
-        // Nothing panics while it is held.
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn passed(&self) -> watch::Ref<'_, Passed> {
+        self.passed.borrow()
+    }
+
+    /// Changes how far this machine has processed the stream. Who tells others of it hears of another place alone.
+    fn change_passed(&self, change: impl FnOnce(&mut Passed)) {
+        self.passed.send_if_modified(|passed| {
+            let before = passed.position();
+            change(passed);
+            passed.position() != before
+        });
     }
 
     fn namesakes(&self) -> std::sync::MutexGuard<'_, namesake::Namesakes> {
@@ -182,8 +197,8 @@ pub async fn run(
     let (renew, renewed) = watch::channel(0);
     let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
     let (plan, passed) = (Arc::new(plan), Arc::default());
-    let (opener, namesakes) = (Arc::default(), Arc::default());
-    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes };
+    let (opener, namesakes, asked) = (Arc::default(), Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes, asked };
     let up = Arc::new(Notify::new());
     let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
     let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;
@@ -254,15 +269,16 @@ async fn catch_up(shared: &Shared, view: &StreamView) {
     // If it cannot be asked, it is asked the next time.
     if !is_behind || shared.link.lag().await.is_ok_and(|lag| lag.count() == 0) {
         shared.engine.send(Input::Lag(0));
-        shared.passed().catch_up(view);
+        shared.change_passed(|passed| passed.catch_up(view));
     }
 }
 
 /// Asks the server for the stream; makes it if it is gone and this machine may.
 async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) -> Option<StreamView> {
     let seen = |view: StreamView| {
-        let is_first = shared.passed().stream.is_none();
-        if shared.passed().look_at(&view) || is_first {
+        let mut is_another = shared.passed().stream.is_none();
+        shared.change_passed(|passed| is_another |= passed.look_at(&view));
+        if is_another {
             renew.send_modify(|times| *times += 1);
         }
         shared.engine.send(Input::Stream(Some(view.clone())));

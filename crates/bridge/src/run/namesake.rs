@@ -100,6 +100,11 @@ impl Namesakes {
         true
     }
 
+    /// Whether a question is open.
+    pub(crate) fn is_asking(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
     /// Questions that nobody has answered in time: what was heard then is nobody's of this name.
     pub(crate) fn give_up(&mut self, now: Instant) -> usize {
         let before = self.asked.len();
@@ -216,14 +221,16 @@ mod tests {
         names.hear(b"one", || Some(at(10)), false, now);
         assert_eq!(names.hear(b"two", || None, false, now), Whose::Unknown);
         assert!(!names.is_there(now));
+        assert!(!names.is_asking());
         assert!(names.ask("q", now) && !names.is_to_answer("q", now), "it hears its own question, too");
+        assert!(names.is_asking());
         assert!(!names.hear_answer("another", now) && !names.is_there(now));
         assert_eq!(names.give_up(now), 0);
         assert!(names.hear_answer("q", now) && names.is_there(now));
         assert!(names.ask("r", now));
         assert!(!names.take_overwritten());
         assert_eq!(names.give_up(now + ANSWERS_WITHIN), 1);
-        assert!(names.take_overwritten() && !names.take_overwritten());
+        assert!(names.take_overwritten() && !names.take_overwritten() && !names.is_asking());
         assert!(!names.hear_answer("r", now), "too late");
     }
 

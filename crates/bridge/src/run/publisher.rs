@@ -8,10 +8,11 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use super::objects::{Content, Objects};
 use super::presence::recall_last_word;
+use super::telling::Telling;
 use super::uploads::{Ready, Upload, Uploads};
 use super::worker::{Input, Output};
 use super::{Shared, homes, now};
@@ -23,11 +24,6 @@ use crate::name::Machine;
 use crate::nats::{NatsError, Stored};
 use crate::protocol::Position;
 use crate::subject;
-
-/// How often this machine says that it is there.
-const HEARTBEAT: Duration = Duration::from_secs(5);
-/// How soon others are told how far this machine has processed the stream.
-const TELL_PASSED: Duration = Duration::from_secs(1);
 
 /// The longest wait for the list of this machine's objects: mail waits for it.
 const LIST_OBJECTS: Duration = Duration::from_secs(10);
@@ -49,10 +45,12 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
     let mut me = shared.plan.me.clone();
     let mut knows_last_word = false;
-    let mut next_beat = Instant::now();
-    let mut tick = tokio::time::interval(TELL_PASSED);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut telling = Telling::at_once(Instant::now());
+    let mut passing = shared.passed.subscribe();
+    let mut has_stream = passing.borrow_and_update().stream.is_some();
     loop {
+        // Before, nothing is there yet to be told.
+        let is_ready = has_stream && teams.is_some();
         tokio::select! {
             output = outputs.recv() => match output {
                 None => return,
@@ -71,14 +69,20 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 Some(Output::Homes(newest)) => drop(residences.send_replace(Arc::new(newest))),
                 Some(Output::Teams(changed)) => {
                     teams = Some(changed);
-                    next_beat = Instant::now();
-                    tick.reset_immediately();
+                    telling = Telling::at_once(Instant::now());
                 }
                 Some(Output::Epoch(epoch)) => {
                     me.epoch = epoch;
                     told = None;
+                    telling.note_news(Instant::now());
                 }
             },
+            Ok(()) = passing.changed() => {
+                if !std::mem::replace(&mut has_stream, passing.borrow_and_update().stream.is_some()) {
+                    telling = Telling::at_once(Instant::now());
+                }
+                telling.note_news(Instant::now());
+            }
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             Some(Uploaded { ticket, published, made }) = uploading.next() => {
                 if let Some(Made { letter, content, name, attempt }) = made {
@@ -90,12 +94,9 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     begin(&shared, ready, &mut uploading, &mut answers).await;
                 }
             }
-            _ = tick.tick() => {
+            () = tokio::time::sleep_until(telling.due()), if is_ready => {
                 let Some(teams) = &teams else { continue };
-                if shared.passed().stream.is_none() {
-                    // Nothing is there yet to be told.
-                    continue;
-                }
+                let is_beat = telling.begin(Instant::now());
                 if !knows_objects {
                     // What cannot be listed is left to its age.
                     knows_objects = true;
@@ -108,6 +109,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 if !knows_last_word {
                     if let Err(error) = recall_last_word(&shared).await {
                         shared.report(&error);
+                        telling.note_failure(Instant::now());
                         continue;
                     }
                     knows_last_word = true;
@@ -118,17 +120,17 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 }
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
-                if news && announce(&shared, &me, passed.clone(), teams.clone(), true).await.is_ok() {
-                    told = Some((passed.clone(), teams.clone()));
-                }
-                if Instant::now() >= next_beat {
-                    next_beat = Instant::now() + HEARTBEAT;
-                    if let Err(error) = announce(&shared, &me, passed, teams.clone(), false).await {
-                        // Others' words may be lost as well: all is said again, and soon.
-                        told = None;
-                        next_beat = Instant::now();
-                        shared.report(&error);
+                if news {
+                    match announce(&shared, &me, passed.clone(), teams.clone(), true).await {
+                        Ok(()) => told = Some((passed.clone(), teams.clone())),
+                        Err(_) => telling.note_news(Instant::now()),
                     }
+                }
+                if is_beat && let Err(error) = announce(&shared, &me, passed, teams.clone(), false).await {
+                    // Others' words may be lost as well: all is said again, and soon.
+                    told = None;
+                    telling.note_failure(Instant::now());
+                    shared.report(&error);
                 }
             }
         }

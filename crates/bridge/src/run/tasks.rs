@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use atm_office::tasks::Edit;
 use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE};
-use atm_store::watch::{FolderWatch, Stop};
+use atm_store::watch::{ManyWatch, Stop, Waker, Woken};
 use atm_wire::task::{Change, Status};
 use futures_util::StreamExt;
 use tokio::sync::watch;
@@ -29,10 +29,10 @@ use crate::tasks::mirror::{Mirror, MirrorError};
 
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// How often it is looked at the files, if no event told of them.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever.
-const ASK_EVERY: Duration = Duration::from_secs(15);
+/// How often the files are looked at, if no event told of them: where the system tells of changes; and where it does not.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
+/// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever; and how full it is.
+const ASK_EVERY: Duration = Duration::from_secs(30);
 /// How often all is compared, whether anything changed or not: names and claims change by the clock.
 const ALL_EVERY: Duration = Duration::from_secs(30);
 /// How long an ask may wait for its turn: who asked gives up a little later.
@@ -49,10 +49,25 @@ enum Event {
     Stop,
 }
 
+/// Where events for the thread go.
+#[derive(Clone)]
+struct Events {
+    inputs: mpsc::Sender<Event>,
+    waker: Waker,
+}
+
+impl Events {
+    /// Hands one over; says whether the thread is there.
+    fn send(&self, event: Event) -> bool {
+        let is_sent = self.inputs.send(event).is_ok();
+        self.waker.wake();
+        is_sent
+    }
+}
+
 /// What runs beside the bridge for tasks, until it is dropped.
 pub(super) struct Tasks {
-    events: mpsc::Sender<Event>,
-    quiet: Stop,
+    events: Events,
     ends: Arc<AtomicBool>,
     follow: [tokio::task::JoinHandle<()>; 2],
     thread: Option<thread::JoinHandle<()>>,
@@ -65,7 +80,9 @@ impl Tasks {
             let path = path.to_owned();
             move |why: std::io::Error| NatsError::File { path, why: why.to_string() }
         };
-        let (events, inputs) = mpsc::channel();
+        let (sender, inputs) = mpsc::channel();
+        let watch = ManyWatch::on(&shared.plan.watcher, &Stop::default(), None);
+        let events = Events { inputs: sender, waker: watch.waker() };
         let board = Board::default();
         let plan = &shared.plan;
         let signer = Signer { me: plan.me.clone(), key: plan.key.clone(), trust: shared.trust.clone() };
@@ -78,8 +95,7 @@ impl Tasks {
         let ends = entries.end();
         let socket = files.socket();
         let listener = atm_store::socket::listen(&socket).map_err(failed(&socket.display().to_string()))?;
-        let quiet = Stop::default();
-        let (folders, homes) = (files.folders(), files.homes());
+        let homes = files.homes();
         let memory = files.load();
         let mirror = Mirror::new(plan.me.machine.clone(), entries, files, memory, LONGEST_SHARED_LEASE);
         let keeper = Keeper {
@@ -90,35 +106,23 @@ impl Tasks {
             next_all: Instant::now(),
         };
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
-        let thread = named("tasks").spawn(move || keeper.run(&inputs)).map_err(failed("thread"))?;
+        let thread = named("tasks").spawn(move || keeper.run(&inputs, watch)).map_err(failed("thread"))?;
         let asks = events.clone();
         named("task asks").spawn(move || serve(&listener, &asks)).map_err(failed("thread"))?;
-        let (changes, stop) = (events.clone(), quiet.clone());
-        let watch = move || {
-            let mut watch = FolderWatch::until(folders, &stop);
-            while !watch.is_over() {
-                watch.wait_for_change(None);
-                if changes.send(Event::Changed).is_err() {
-                    return;
-                }
-            }
-        };
-        named("task files").spawn(watch).map_err(failed("thread"))?;
         let follow = [
             tokio::spawn(follow_homes(homes, board.clone(), events.clone())),
             tokio::spawn(listen(shared.clone(), board, signer, events.clone())),
         ];
-        Ok(Self { events, quiet, ends, follow, thread: Some(thread) })
+        Ok(Self { events, ends, follow, thread: Some(thread) })
     }
 }
 
 impl Drop for Tasks {
     fn drop(&mut self) {
-        self.quiet.stop();
         self.follow.iter().for_each(tokio::task::JoinHandle::abort);
         // The runtime answers nothing while this thread waits here.
         self.ends.store(true, Ordering::Relaxed);
-        let _ = self.events.send(Event::Stop);
+        self.events.send(Event::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -136,16 +140,22 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn run(mut self, inputs: &mpsc::Receiver<Event>) {
+    fn run(mut self, inputs: &mpsc::Receiver<Event>, mut watch: ManyWatch) {
+        let files = self.mirror.files();
+        let (folders, has_events) = (files.folders(), files.has_events());
         loop {
-            let first = match inputs.recv_timeout(LOOK_EVERY) {
-                Err(mpsc::RecvTimeoutError::Disconnected) => return,
-                Err(mpsc::RecvTimeoutError::Timeout) => Event::Changed,
-                Ok(event) => event,
+            // Folders come, and go.
+            watch.set(folders.there());
+            let has_watches = has_events && watch.unwatched().next().is_none();
+            let every = if has_watches { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
+            let woken = watch.wait(Some(self.next_all.min(Instant::now() + every)));
+            // One look is enough for all that changed, and who asks does not wait for it. Who wakes without a folder has sent an event.
+            let mut is_changed = match woken {
+                Woken::Over => return,
+                Woken::By(changed) => !changed.is_empty(),
+                Woken::EventsLost | Woken::Due => true,
             };
-            // One look is enough for all that changed, and who asks does not wait for it.
-            let mut is_changed = false;
-            for event in std::iter::once(first).chain(inputs.try_iter()) {
+            for event in inputs.try_iter() {
                 match event {
                     Event::Stop => return,
                     Event::Changed => is_changed = true,
@@ -219,6 +229,7 @@ impl Keeper {
     /// Brings files and bucket into order, if anything may have changed.
     fn compare(&mut self) {
         if self.has_namesake() {
+            self.next_all = Instant::now() + ALL_EVERY;
             return;
         }
         let looks = (self.board.heard().version, self.mirror.files().signatures());
@@ -249,15 +260,15 @@ impl Keeper {
 }
 
 /// Whose a task is depends on where its owner is at home.
-async fn follow_homes(mut homes: watch::Receiver<Residences>, board: Board, events: mpsc::Sender<Event>) {
+async fn follow_homes(mut homes: watch::Receiver<Residences>, board: Board, events: Events) {
     while homes.changed().await.is_ok() {
         board.heard().version += 1;
-        let _ = events.send(Event::Changed);
+        events.send(Event::Changed);
     }
 }
 
 /// Hears what is put into the bucket, by whomever.
-async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Sender<Event>) {
+async fn listen(shared: Shared, board: Board, signer: Signer, events: Events) {
     shared.wait_for_stream().await;
     loop {
         let followed = follow(&shared, &board, &signer, &events).await;
@@ -273,12 +284,7 @@ async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Send
     }
 }
 
-async fn follow(
-    shared: &Shared,
-    board: &Board,
-    signer: &Signer,
-    events: &mpsc::Sender<Event>,
-) -> Result<(), NatsError> {
+async fn follow(shared: &Shared, board: &Board, signer: &Signer, events: &Events) -> Result<(), NatsError> {
     // All that is heard from here on is judged by this trust, or by a later one.
     let mut trust = signer.trust.clone();
     trust.mark_unchanged();
@@ -294,7 +300,7 @@ async fn follow(
         heard.bucket = bucket.is_empty().then(|| (bucket.clone(), identity.clone()));
         heard.version += 1;
     }
-    let _ = events.send(Event::Changed);
+    events.send(Event::Changed);
     let mut look = tokio::time::interval(ASK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -304,10 +310,13 @@ async fn follow(
             _ = trust.changed() => return Ok(()),
             _ = renewed.changed() => return Ok(()),
             _ = look.tick() => {
-                if Bucket::open(&shared.link, &name).await?.identity() != identity {
+                let now = Bucket::open(&shared.link, &name).await?;
+                if now.identity() != identity {
                     return Ok(());
                 }
-                tell_fill(shared, &name).await;
+                // What is over its bound is refused, for all teams.
+                let (used, most) = now.bytes();
+                shared.engine.send(Input::TaskBytes(Fill { used, most }));
                 continue;
             }
         };
@@ -330,22 +339,13 @@ async fn follow(
             heard.version += u64::from(is_task);
         }
         if is_task || entry.delta == 0 && !entry.key.starts_with("clock.") {
-            let _ = events.send(Event::Changed);
+            events.send(Event::Changed);
         }
     }
 }
 
-/// Tells how full the bucket is: what is over its bound is refused, for all teams. One that cannot be asked is asked the next time.
-async fn tell_fill(shared: &Shared, name: &str) {
-    if let Ok(store) = shared.link.context().get_key_value(name).await {
-        let info = store.stream.cached_info();
-        let most = u64::try_from(info.config.max_bytes).unwrap_or(0);
-        shared.engine.send(Input::TaskBytes(Fill { used: info.state.bytes, most }));
-    }
-}
-
 /// Takes calls of processes of this machine.
-fn serve(listener: &UnixListener, events: &mpsc::Sender<Event>) {
+fn serve(listener: &UnixListener, events: &Events) {
     let callers = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else { continue };
@@ -365,7 +365,7 @@ fn serve(listener: &UnixListener, events: &mpsc::Sender<Event>) {
     }
 }
 
-fn hear(mut stream: UnixStream, events: &mpsc::Sender<Event>) -> std::io::Result<()> {
+fn hear(mut stream: UnixStream, events: &Events) -> std::io::Result<()> {
     stream.set_read_timeout(Some(CALLER))?;
     stream.set_write_timeout(Some(CALLER))?;
     let mut line = String::new();
@@ -375,7 +375,7 @@ fn hear(mut stream: UnixStream, events: &mpsc::Sender<Event>) -> std::io::Result
         Err(_) => away("the bridge is of another version"),
         Ok(ask) => {
             let (send, answer) = mpsc::channel();
-            let is_sent = events.send(Event::Asked(ask, Instant::now() + TURN, send)).is_ok();
+            let is_sent = events.send(Event::Asked(ask, Instant::now() + TURN, send));
             answer.recv().ok().filter(|_| is_sent).unwrap_or_else(|| away("the bridge ends"))
         }
     };

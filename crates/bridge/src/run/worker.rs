@@ -1,5 +1,6 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
+mod due;
 mod homes;
 mod memory;
 mod message;
@@ -23,8 +24,10 @@ use crate::house::{House, Neighbour, Outcome};
 use crate::name::Machine;
 use crate::protocol::homes::Homes;
 use crate::protocol::tasks::home::Residences;
+use due::{Due, Now};
 use memory::Saved;
 
+pub use due::look_every;
 pub use memory::remembered_homes;
 pub use message::{Handle, Input, Output, Word};
 
@@ -33,13 +36,6 @@ const MOST_UNDER_WAY: usize = 2_048;
 const MOST_BYTES_UNDER_WAY: usize = 16 << 20;
 /// How often the engine looks for what is due, while something waits for an answer.
 const TICK: Duration = Duration::from_millis(500);
-/// How often the ledger and clients' files are looked at, if no event told of anything new: where the system tells of
-/// changes, since events get lost; and where it does not, since files change on another machine.
-pub const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// Clients' files are not looked at again within this time: what is written into them comes in many events.
-const FOLLOW_APART: Duration = Duration::from_millis(20);
-/// How often it is found out who is at home here, and who is placed here: while files change, and at rest.
-const MEMBERS_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 /// How often what has to be remembered is saved, if it changed.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// After a save comes a rest of so many times as long.
@@ -67,29 +63,17 @@ pub struct Worker {
     shown: Option<Status>,
     /// Whether something happened that has to be saved or shown.
     is_unsaved: bool,
-    look_every: Duration,
     /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
     namesake: Option<Instant>,
     due: Due,
+    /// When it is saved next, if there is anything to save.
+    save: Instant,
     /// The last question whether what the stream held for this machine is processed.
     catch_up: watch::Sender<u64>,
     /// Where members are at home, for the thread of the tasks.
     residences: watch::Sender<Residences>,
     /// Whether anything is under way.
     busy: watch::Sender<bool>,
-}
-
-/// When each thing is done next.
-struct Due {
-    look: Instant,
-    follow: Instant,
-    members: Instant,
-    /// A machine may be away from then on.
-    away: Instant,
-    save: Instant,
-    /// Not before, however many files change.
-    follow_from: Instant,
-    members_from: Instant,
 }
 
 impl Worker {
@@ -110,7 +94,7 @@ impl Worker {
         house.set_listed(saved.listed.clone());
         house.wait_for_stream();
         let start = Instant::now();
-        let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
+        let due = Due::new(house.has_events(), start);
         Self {
             engine: Engine::new(me, house, saved.engine.clone()),
             files,
@@ -127,17 +111,9 @@ impl Worker {
             clock: ClockOffset::default(),
             shown: None,
             is_unsaved: true,
-            look_every,
             namesake: None,
-            due: Due {
-                look: start,
-                follow: start,
-                members: start,
-                away: start,
-                save: start + SAVE_EVERY,
-                follow_from: start,
-                members_from: start,
-            },
+            due,
+            save: start + SAVE_EVERY,
             catch_up: watch::Sender::new(0),
             residences,
             busy: watch::Sender::new(true),
@@ -192,10 +168,10 @@ impl Worker {
             let is_busy = self.under_way > 0 || !self.engine.is_at_rest();
             self.busy.send_if_modified(|busy| std::mem::replace(busy, is_busy) != is_busy);
             let start = Instant::now();
-            if self.is_unsaved && start >= self.due.save {
+            if self.is_unsaved && start >= self.save {
                 self.save();
                 // What is remembered of many letters takes long to write, and is needed only after a restart.
-                self.due.save = Instant::now() + SAVE_EVERY.max(start.elapsed() * SAVE_REST);
+                self.save = Instant::now() + SAVE_EVERY.max(start.elapsed() * SAVE_REST);
             }
         }
         self.save();
@@ -204,9 +180,9 @@ impl Worker {
     /// How long nothing has to be done, if nothing happens.
     fn rest(&self) -> Duration {
         let now = Instant::now();
-        let mut next = self.due.look.min(self.due.follow).min(self.due.members).min(self.due.away);
+        let mut next = self.due.next();
         if self.is_unsaved {
-            next = next.min(self.due.save);
+            next = next.min(self.save);
         }
         if !self.engine.is_at_rest() {
             next = next.min(now + TICK);
@@ -227,6 +203,11 @@ impl Worker {
 
     /// Says whether it was news: what changes nothing is nothing to look at the ledger for, nor to save.
     fn take(&mut self, input: Input) -> bool {
+        if let Input::Heard(word) = input {
+            let is_news = self.hear(*word);
+            self.is_unsaved |= is_news;
+            return is_news;
+        }
         let is_news = match &input {
             Input::Stream(stream) => self.status.set_stream(stream.as_ref()),
             Input::Lag(count) => self.status.set_lag(*count, now()),
@@ -244,12 +225,14 @@ impl Worker {
         match input {
             Input::Arrived(envelopes, answer) => {
                 let (verdicts, posts) = self.engine.receive(envelopes, steady_now());
+                self.follow(Instant::now());
                 self.post(posts);
                 // Whoever asked may be gone: then it comes again.
                 let _ = answer.send(verdicts);
             }
             Input::Wanted(envelope, answer) => {
                 let (verdict, posts) = self.engine.receive_again(*envelope, steady_now());
+                self.follow(Instant::now());
                 self.post(posts);
                 let _ = answer.send(verdict);
             }
@@ -268,7 +251,6 @@ impl Worker {
                     self.engine.set_stream(None);
                 }
             }
-            Input::Heard(word) => self.hear(*word),
             Input::Homes(news) => self.hear_of_homes(news),
             Input::CaughtUp(question) => self.note_caught_up(question),
             Input::HeardAll => {
@@ -284,41 +266,35 @@ impl Worker {
             Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
-                self.due.follow = self.due.follow.min(self.due.follow_from);
-                self.due.members = self.due.members.min(self.due.members_from);
+                self.due.note_change();
                 self.engine.wake();
             }
             Input::Trust(trust) => self.trust(&trust),
-            Input::Lag(_) | Input::TaskBytes(_) | Input::Stop => {}
+            Input::Heard(_) | Input::Lag(_) | Input::TaskBytes(_) | Input::Stop => {}
         }
     }
 
     /// What happens by the clock: clients' files, who is at home, who is away. Says whether anything was due.
     fn tend(&mut self) -> bool {
         let start = Instant::now();
-        let is_look = start >= self.due.look;
+        let Now { look: is_look, follow: is_follow, members: is_time, away: is_away } = self.due.take(start);
         if is_look {
-            self.due.look = start + self.look_every;
             self.engine.wake();
         }
-        let is_follow = start >= self.due.follow;
         if is_follow {
-            self.due.follow = start + self.look_every;
-            self.due.follow_from = start + FOLLOW_APART;
             let Outcome { done: has_news, trouble } = self.engine.local().look();
             self.note_trouble(trouble);
             if has_news {
                 self.engine.wake();
             }
+            self.follow(start);
         }
-        let is_time = start >= self.due.members;
         if is_time {
-            self.due.members = start + MEMBERS_EVERY.1;
-            self.due.members_from = start + MEMBERS_EVERY.0;
             self.announce();
         }
-        if start >= self.due.away {
-            self.due.away = start + self.note_absent();
+        if is_away {
+            let next = start + self.note_absent();
+            self.due.away_at(next);
         }
         let is_place = self.knows_all && (is_time || self.places_again);
         if is_place {
@@ -326,11 +302,11 @@ impl Worker {
             let Outcome { done: has_changed, trouble } = self.engine.local().place(&self.neighbours);
             if has_changed {
                 self.engine.list_again();
-                self.due.members = start;
+                self.due.members_now(start);
                 // Owners of tasks may be called otherwise here now.
                 self.residences.send_modify(|_| ());
             } else if trouble.is_some() {
-                self.due.members = start + MEMBERS_EVERY.0;
+                self.due.members_soon(start);
             }
             self.note_trouble(trouble);
             self.ask_for_stream();
@@ -339,6 +315,12 @@ impl Worker {
             }
         }
         is_look || is_follow || is_time || is_place
+    }
+
+    /// Teams with mail from other machines are looked at when the next one is due.
+    fn follow(&mut self, now: Instant) {
+        let next = self.engine.local().next_look();
+        self.due.follow_at(next, now);
     }
 
     fn announce(&mut self) {

@@ -1,9 +1,10 @@
 //! The task files of this machine, as the mirror sees them. Teams have their shared names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use atm_office::{Office, OfficeError};
+use atm_store::watch::has_events;
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use crate::name::Machine;
 use crate::protocol::homes::{MemberKey, Residence, Resident};
 use crate::protocol::tasks::Owner;
 use crate::protocol::tasks::home::{NO_STAY, Residences};
+use crate::watched::Expected;
 
 /// A file cannot be read or written now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,10 +122,20 @@ impl OfficeFiles {
         self.office.machines().tasks_socket()
     }
 
-    /// The folders in which the files are.
-    pub fn folders(&self) -> Vec<PathBuf> {
+    /// The folders in which the files are, and the one above them.
+    pub fn folders(&self) -> Expected {
         let machines = self.office.machines();
-        self.shares.iter().map(|share| machines.task_folder(&share.local).path().to_owned()).collect()
+        let own = self.shares.iter().map(|share| machines.task_folder(&share.local).path().to_owned());
+        let mut folders: Vec<PathBuf> = own.collect();
+        let above: BTreeSet<PathBuf> =
+            folders.iter().filter_map(|folder| folder.parent()).map(ToOwned::to_owned).collect();
+        folders.extend(above);
+        Expected::new(folders, self.office.root().path().to_owned())
+    }
+
+    /// Whether the system tells of changes in the files.
+    pub fn has_events(&self) -> bool {
+        has_events(self.office.root().path())
     }
 
     /// What the files look like from outside; none for a team whose next change need not show.

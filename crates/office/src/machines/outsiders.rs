@@ -130,6 +130,13 @@ impl<'a> Machines<'a> {
         Ok(names.iter().filter_map(|name| TeamName::parse(name).ok()).filter(|name| name != team).collect())
     }
 
+    /// Whether somebody of a team here has not seen all mail.
+    pub fn has_unseen_mail(&self, team: &TeamName) -> Result<bool, OfficeError> {
+        let root = self.office.root_key();
+        let inboxes = self.office.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
+        Ok(inboxes.values().any(|inbox| inbox.has_open))
+    }
+
     /// Why a name that no member has cannot be reached, if it is one outside of the team: such a letter has failed, while a member
     /// that is not here may have moved.
     pub(super) fn why_unreachable(&self, team: &TeamName, to: &str) -> Result<Option<String>, OfficeError> {

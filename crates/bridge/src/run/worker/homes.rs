@@ -28,7 +28,7 @@ impl Worker {
                     }
                     self.places_again = true;
                     // What this machine announces of it may be another epoch.
-                    self.due.members = std::time::Instant::now();
+                    self.due.members_now(std::time::Instant::now());
                 }
             }
         }
@@ -63,7 +63,7 @@ impl Worker {
         // From then on the holder is another member for good, and is listed here beside the one of its name.
         self.places_again |= waited.is_some_and(|at| at <= std::time::Instant::now());
         if let Some(at) = waits {
-            self.due.members = self.due.members.min(at.max(self.due.members_from));
+            self.due.members_at(at);
         }
     }
 }

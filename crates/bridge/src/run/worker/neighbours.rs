@@ -6,6 +6,7 @@ use super::{Word, Worker, now, steady_now};
 use crate::house::Neighbour;
 use crate::nats::setup::PRESENCE_AGE;
 use crate::run::presence::is_outdated;
+use crate::run::status::to_the_minute;
 use crate::trust::Trust;
 
 impl Worker {
@@ -17,16 +18,18 @@ impl Worker {
         self.places_again = true;
     }
 
-    pub(super) fn hear(&mut self, word: Word) {
+    /// Says whether it was news: a heartbeat alone is nothing to look at the ledger for, and is saved once a minute.
+    pub(super) fn hear(&mut self, word: Word) -> bool {
         let Word { from, epoch, at, presence, is_live } = word;
         let known = self.neighbours.get(&from);
         // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
         let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
         if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
-            if is_outdated(at, said_at) {
+            let is_counted = is_outdated(at, said_at);
+            if is_counted {
                 self.engine.count_refused("outdated", from.as_str());
             }
-            return;
+            return is_counted;
         }
         let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
         self.engine.heard_from(&from, presence.passed, steady_now());
@@ -38,8 +41,11 @@ impl Worker {
         let has_changed =
             known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
         self.places_again |= has_changed;
+        let minute = known.map(|known| to_the_minute(known.seen_at));
+        let is_news = has_changed || !is_live || minute != Some(to_the_minute(seen_at));
         let teams = presence.teams;
         self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
+        is_news
     }
 
     /// Machines whose last heartbeat is too old are away. Says after which time the next one may be: each that is heard of meanwhile is

@@ -1,5 +1,11 @@
 //! What becomes of mail and of its answers at home: by this machine's own word, beside locks that others hold, without anybody's command.
 
+use std::time::Instant;
+
+use atm_bridge::run::collecting::Collecting;
+use atm_bridge::run::worker::Handle;
+use atm_store::watch::{Stop, Watcher};
+
 use super::*;
 
 /// Nothing looked there but commands of people: whoever answered a session did not hear whether it had read that.
@@ -61,7 +67,7 @@ fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confir
     fs::create_dir_all(&lock).unwrap();
     laptop.send("ann", "bob", "first");
     let letters = laptop.outgoing();
-    let mut collector = hub.house.collector();
+    let mut collector = hub.house.collector().unwrap();
     let receipts = std::thread::scope(|scope| {
         let taking = scope.spawn(|| hub.take_in(&laptop.name, &letters));
         let entry =
@@ -89,4 +95,38 @@ fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confir
     let told: Vec<Receipt> = told.into_iter().map(|(_, receipt)| receipt).collect();
     assert_eq!(laptop.house.confirm(&hub.name, &told).unwrap(), [Confirmed::Written]);
     assert_eq!((stage(&laptop), hub.texts("bob")), (Stage::Written, vec!["first".to_owned()]));
+}
+
+/// Folders that were not there when the bridge started were never watched, and a team that was put in another one's place was only
+/// found by looking now and then.
+#[test]
+fn mail_in_folders_that_come_later_is_collected_by_their_events() {
+    let (_laptop, mut hub) = pair();
+    let team_folder = hub.folder.path().join("root/teams/demo");
+    let aside = hub.folder.path().join("aside");
+    fs::rename(&team_folder, &aside).unwrap();
+    let (engine, _inputs) = Handle::new();
+    let collecting = Collecting::new(hub.house.collector().unwrap(), engine, true);
+    let stop = Stop::default();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| collecting.run(&Watcher::default(), &stop, |_| ()));
+        // What is written before it has begun to watch is found by its first look.
+        std::thread::sleep(Duration::from_millis(300));
+        let start = Instant::now();
+        for round in ["one", "two", "three"] {
+            fs::create_dir(&team_folder).unwrap();
+            fs::copy(aside.join("config.json"), team_folder.join("config.json")).unwrap();
+            fs::create_dir(team_folder.join("inboxes")).unwrap();
+            let entry = format!(
+                r#"[{{"from":"bob","text":"{round}","timestamp":"2027-01-15T08:00:00.000Z","read":false}}]"#
+            );
+            fs::write(team_folder.join("inboxes/ann.json"), entry).unwrap();
+            wait_until("it is collected", || hub.outgoing().iter().any(|letter| words(letter) == round));
+            fs::rename(&team_folder, hub.folder.path().join(format!("deleted {round}"))).unwrap();
+        }
+        let took = start.elapsed();
+        stop.stop();
+        running.join().unwrap();
+        assert!(took < Duration::from_secs(10), "{took:?}: by looking now and then, not by events");
+    });
 }

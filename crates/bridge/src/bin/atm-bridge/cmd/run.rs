@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use atm_bridge::engine::Identity;
 use atm_bridge::house::House;
@@ -11,12 +11,12 @@ use atm_bridge::nats::connect::without_password;
 use atm_bridge::nats::setup::Limits;
 use atm_bridge::run::collecting::Collecting;
 use atm_bridge::run::status::Status;
-use atm_bridge::run::worker::{Handle, Input, LOOK_EVERY, Worker};
+use atm_bridge::run::worker::{Handle, Input, Worker};
 use atm_bridge::run::{self, Plan};
 use atm_bridge::tasks::files::OfficeFiles;
 use atm_bridge::trust::Trust;
 use atm_store::Signature;
-use atm_store::watch::{FolderWatch, Stop};
+use atm_store::watch::{Stop, Watcher};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::args::{Me, Server};
@@ -50,9 +50,6 @@ pub(crate) struct Run {
     supervised: bool,
 }
 
-/// How often changed trust is noticed, at the latest: files are looked at as often by the watch.
-const TRUST_LOOK: Duration = Duration::from_secs(3);
-
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
@@ -76,10 +73,7 @@ impl Run {
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();
         let (outputs, posts) = mpsc::unbounded_channel();
-        let every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
-        let collecting = Collecting::new(house.collector(), engine.clone(), every);
-        let mut watched = house.watched()?;
-        watched.push(context.state.clone());
+        let collecting = Collecting::new(house.collector()?, engine.clone(), house.has_events());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
         let (busy, catch_up) = (worker.busy(), worker.catch_up());
         let tasks = OfficeFiles::new(apart, shares, machine.clone(), &files, worker.residences());
@@ -87,12 +81,13 @@ impl Run {
         engine.send(Input::Trust(Box::new(trusted.clone())));
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
         let (trust_sender, trust) = watch::channel(trusted);
-        let followed = FollowedTrust { file: files.trust(), known: trust_sender, seen: None };
-        let (quiet, watching) = (Stop::default(), engine.clone());
-        let folders = quiet.clone();
+        // `atm bridge trust` rings the bell: trust holds from then on.
+        let mut followed = FollowedTrust { file: files.trust(), known: trust_sender, seen: None };
+        let (watcher, quiet) = (Watcher::default(), Stop::default());
+        let (events, stop) = (watcher.clone(), quiet.clone());
         let waker = thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || wake_on_changes(watched, &folders, &watching, (followed, collecting)))?;
+            .spawn(move || collecting.run(&events, &stop, |engine| followed.look(engine)))?;
         let plan = Plan {
             me,
             key,
@@ -100,6 +95,7 @@ impl Run {
             limits: Limits::default(),
             seals: !self.no_seal && context.settings.seal.unwrap_or(true),
             files: files.clone(),
+            watcher,
             tasks: Mutex::new(Some(tasks)),
             busy,
             catch_up,
@@ -128,25 +124,6 @@ impl Run {
         // Nobody listens there any more; the next bridge would replace it.
         let _ = std::fs::remove_file(socket);
         ended.map(|()| 0)
-    }
-}
-
-/// Files changed: the engine looks, and what clients wrote for other machines is collected. Trust that was changed by
-/// `atm bridge trust`, which rings the bell, holds from then on.
-fn wake_on_changes(
-    folders: Vec<PathBuf>,
-    stop: &Stop,
-    engine: &Handle,
-    (mut trust, mut collecting): (FollowedTrust, Collecting),
-) {
-    let mut watch = FolderWatch::until(folders, stop);
-    while !watch.is_over() {
-        collecting.carry_out();
-        if watch.wait_for_change(Some(collecting.due().min(Instant::now() + TRUST_LOOK))) {
-            engine.send(Input::Wake);
-            collecting.note_change();
-        }
-        trust.look(engine);
     }
 }
 
