@@ -188,7 +188,14 @@ impl World {
         self.sent += 1;
         let id = format!("id-{}", self.sent);
         let gap = self.random.below(3);
-        self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
+        // Its sender syncs the log soon after; the bridge may be faster.
+        let is_synced = self.random.happens(50);
+        let mut ledger = self.nodes[from].ledger.0.borrow_mut();
+        ledger.send(id.clone(), member, &machine, gap);
+        if is_synced {
+            ledger.sync();
+        }
+        drop(ledger);
         if let Some(engine) = &mut self.nodes[from].engine {
             engine.wake();
         }
@@ -232,6 +239,10 @@ impl World {
             if self.random.happens(troubles.crash) {
                 self.nodes[place].engine = None;
             }
+            if self.random.happens(troubles.power) {
+                self.nodes[place].engine = None;
+                self.nodes[place].ledger.0.borrow_mut().cut_power();
+            }
             if self.random.happens(troubles.off) {
                 self.nodes[place].engine = None;
                 self.nodes[place].off_until = self.millis + self.random.below(120_000);
@@ -258,6 +269,7 @@ impl World {
         let open = ledger.sent.values_mut().find(is_open);
         if let Some(sent) = open {
             sent.recalled = true;
+            ledger.sync();
         }
     }
 
@@ -352,6 +364,7 @@ impl World {
 
     fn see(&mut self, place: usize) {
         let mut ledger = self.nodes[place].ledger.0.borrow_mut();
+        ledger.look();
         if let Some(id) = ledger.readable() {
             ledger.see(&id);
         }
