@@ -3,7 +3,7 @@
 use atm_ledger::faults::Step;
 use atm_office::machines::Stage;
 
-use crate::world::{ledger_steps, laptop_and_desk, refusing_syncs, said};
+use crate::world::{laptop_and_desk, ledger_steps, refusing_syncs, said};
 
 /// A number that a power cut takes back is given to another letter, which its recipient refuses as a replay.
 #[test]
@@ -49,7 +49,7 @@ fn receipts_are_on_the_disk_before_they_are_answered() {
     let failed = refusing_syncs(|| machines.confirm(&desk.name, &receipts));
     assert!(failed.is_err(), "{failed:?}");
     // They come again, and are no news by then.
-    let steps = ledger_steps(|| drop(machines.confirm(&desk.name, &receipts).unwrap()));
+    let steps = ledger_steps(|| assert_eq!(machines.confirm(&desk.name, &receipts).unwrap(), 0));
     assert_eq!(steps.last(), Some(&Step::Sync), "{steps:?}");
     assert_eq!(steps.iter().filter(|step| **step == Step::Sync).count(), 1, "{steps:?}");
     assert_eq!(laptop.stage(&sent.id), Stage::Seen);
