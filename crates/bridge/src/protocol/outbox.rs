@@ -86,7 +86,8 @@ struct Accepted {
 pub struct Outbox {
     items: BTreeMap<u64, Item>,
     lanes: HashMap<Lane, BTreeSet<u64>>,
-    ids: HashMap<String, u64>,
+    /// One id can be in many lanes: a client's entry has it from its sender, time and text.
+    ids: HashMap<(Lane, String), u64>,
     /// Not published yet: looked at whenever there is something to do.
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
@@ -201,7 +202,7 @@ impl Outbox {
             self.unsent.insert(letter.n);
         }
         self.lanes.entry(lane.clone()).or_default().insert(letter.n);
-        self.ids.insert(letter.id.clone(), letter.n);
+        self.ids.insert((lane.clone(), letter.id.clone()), letter.n);
         let (id, accepted_at) = (letter.id.clone(), letter.accepted_at);
         self.items.insert(letter.n, Item { id, lane, delivery, accepted_at, known: 0, since: 0 });
     }
@@ -219,36 +220,38 @@ impl Outbox {
     pub fn remove(&mut self, n: u64) {
         let Some(item) = self.items.remove(&n) else { return };
         // A letter that was sent on has another number, and the same id.
-        if self.ids.get(&item.id) == Some(&n) {
-            self.ids.remove(&item.id);
+        let key = (item.lane, item.id);
+        if self.ids.get(&key) == Some(&n) {
+            self.ids.remove(&key);
         }
         self.unsent.remove(&n);
         self.accepted.remove(&n);
-        if let Some(lane) = self.lanes.get_mut(&item.lane) {
-            lane.remove(&n);
-            if lane.is_empty() {
-                self.lanes.remove(&item.lane);
-                self.holds.remove(&item.lane);
+        let (lane, _) = key;
+        if let Some(numbers) = self.lanes.get_mut(&lane) {
+            numbers.remove(&n);
+            if numbers.is_empty() {
+                self.lanes.remove(&lane);
+                self.holds.remove(&lane);
             }
         }
     }
 
-    /// `from` has confirmed a message: the number of the letter that waited for it. A confirmation by a machine that it is not
-    /// addressed to says nothing.
-    pub fn confirmed(&mut self, from: &Machine, id: &str) -> Option<u64> {
-        let n = *self.ids.get(id)?;
-        self.settle(from, n).then_some(n)
+    /// A lane's machine has confirmed a message in it: the number of the letter that waited for it. A confirmation by a machine that it
+    /// is not addressed to says nothing.
+    pub fn confirmed(&mut self, lane: Lane, id: String) -> Option<u64> {
+        let key = (lane, id);
+        let n = *self.ids.get(&key)?;
+        self.settle(&key.0.machine, n).then_some(n)
     }
 
-    /// `from` has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those behind it
-    /// do not follow it, since that log has their order.
-    pub fn accepted(&mut self, (from, epoch): (&Machine, &str), id: &str, now: Stamp) {
-        let Some(&n) = self.ids.get(id) else { return };
-        let Some(item) = self.items.get(&n).filter(|item| &item.lane.machine == from) else { return };
-        let lane = item.lane.clone();
+    /// A lane's machine has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those
+    /// behind it do not follow it, since that log has their order.
+    pub fn accepted(&mut self, lane: Lane, id: String, epoch: &str, now: Stamp) {
+        let key = (lane, id);
+        let Some(&n) = self.ids.get(&key) else { return };
         let until = now.saturating_add(ACCEPTED_FOR);
         self.accepted.insert(n, Accepted { epoch: epoch.to_owned(), until });
-        self.free(&lane);
+        self.free(&key.0);
     }
 
     /// The log of a machine has this epoch: what one of another epoch had accepted is published again.

@@ -308,15 +308,16 @@ impl Local for Shared {
         for receipt in receipts {
             let n = ledger.sent.iter().find(|(_, sent)| sent.letter.id == receipt.id).map(|(n, _)| *n);
             let n = n.expect("a receipt is about a letter that was sent");
+            let to = ledger.sent[&n].letter.to.clone();
             if receipt.record == "accepted" {
-                counts.push(Confirmed::Accepted);
+                counts.push(Confirmed::Accepted { to });
                 continue;
             }
             let is_about = ledger.counts(from, &ledger.sent[&n], &receipt.record);
             if is_about {
                 ledger.sent.get_mut(&n).unwrap().stages.insert(receipt.record.clone());
             }
-            counts.push(if is_about { Confirmed::Written } else { Confirmed::Nothing });
+            counts.push(if is_about { Confirmed::Written { to } } else { Confirmed::Nothing });
         }
         ledger.sync();
         Ok(counts)
