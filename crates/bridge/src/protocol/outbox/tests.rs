@@ -1,4 +1,7 @@
+mod window;
+
 use super::*;
+use crate::protocol::{PeerView, StreamView};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -41,7 +44,14 @@ fn lane_of(n: u64) -> &'static str {
 }
 
 fn stream(last: u64) -> StreamView {
-    StreamView { stream: "s".into(), first: 1, last, at: now().saturating_add(Duration::from_secs(1)) }
+    StreamView {
+        stream: "s".into(),
+        first: 1,
+        last,
+        most_bytes: None,
+        most_age: None,
+        at: now().saturating_add(Duration::from_secs(1)),
+    }
 }
 
 fn publish(outbox: &mut Outbox, last: u64) -> Vec<Due> {

@@ -102,6 +102,9 @@ impl World {
             never_together,
             distrust: None,
         };
+        if world.random.happens(50) {
+            world.stream.most = Some(4 + world.random.below(60));
+        }
         world.settle_in();
         world
     }
@@ -111,6 +114,8 @@ impl World {
     pub(crate) fn send_to_nobody(&mut self) -> (u64, u64, u64) {
         self.troubles = Troubles::NONE;
         self.never_together = false;
+        // One that drops answers before they are read costs more.
+        self.stream.most = None;
         while !self.is_done() {
             self.round();
         }
