@@ -22,8 +22,9 @@ fn a_letter_is_on_the_disk_before_a_bridge_is_given_it() {
 #[test]
 fn what_is_given_out_again_costs_no_sync() {
     let (mut laptop, _desk) = laptop_and_desk();
-    let texts: Vec<String> = (0..10).map(|number| format!("number {number}")).collect();
-    texts.iter().for_each(|text| drop(laptop.send("alice", "bob", text)));
+    for number in 0..10 {
+        laptop.send("alice", "bob", &format!("number {number}"));
+    }
     laptop.restart();
     let machines = laptop.office.machines();
     let syncs = |after, most| {

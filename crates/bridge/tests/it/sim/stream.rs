@@ -61,10 +61,10 @@ impl Stream {
     }
 
     /// Where the machine's consumer is. One for which nothing waits has processed all that there is.
-    pub(crate) fn passed(&self, machine: &Machine) -> Option<Position> {
+    pub(crate) fn passed(&self, machine: &Machine) -> Position {
         let seq = self.consumers.get(machine).copied().unwrap_or(0);
         let seq = if self.fetch(machine, 1).is_empty() { seq.max(self.next) } else { seq };
-        Some(Position { stream: self.name(), seq })
+        Position { stream: self.name(), seq }
     }
 
     /// The consumer goes back: what was acknowledged comes again.

@@ -353,7 +353,8 @@ impl World {
         let node = &mut self.nodes[place];
         if self.millis >= node.next_heartbeat {
             node.next_heartbeat = self.millis + 5_000;
-            let said = (self.stream.passed(&node.name), announced(&node.ledger.0.borrow()), self.millis);
+            let said =
+                (Some(self.stream.passed(&node.name)), announced(&node.ledger.0.borrow()), self.millis);
             self.announced.insert(node.name.clone(), said);
         }
         let distrust = self.distrust.as_ref().filter(|(who, _)| *who == place).map(|(_, machine)| machine);
