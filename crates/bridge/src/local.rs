@@ -106,14 +106,20 @@ pub enum TakenIn {
 }
 
 /// How far a receipt of another machine ends the wait for its confirmation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confirmed {
     /// It says nothing about a letter of this machine.
     Nothing,
     /// That machine's ledger has it, and its inbox could not be written yet: it waits here until that is told.
-    Accepted,
+    Accepted {
+        /// The recipient, as it is called on that machine: others may have a letter with the same id.
+        to: String,
+    },
     /// It is where its recipient reads, or further, or it has failed.
-    Written,
+    Written {
+        /// The recipient, as it is called on that machine.
+        to: String,
+    },
 }
 
 /// Why the ledger could not answer.

@@ -18,6 +18,8 @@ pub struct Ledger {
     pub(crate) index: RefCell<Option<Index>>,
     /// So much has arrived that we should apply it.
     pub(crate) much_arrived: Cell<bool>,
+    /// The last event that this handle knows to survive a power cut.
+    durable_upto: Cell<i64>,
 }
 
 impl Ledger {
@@ -25,7 +27,12 @@ impl Ledger {
     /// it, and so does `ledger.db`, the ledger of older versions, if there is one: it is sealed, and taken over.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let log = schema::open(path)?;
-        Ok(Self { log, index: RefCell::new(None), much_arrived: Cell::new(false) })
+        Ok(Self {
+            log,
+            index: RefCell::new(None),
+            much_arrived: Cell::new(false),
+            durable_upto: Cell::new(0),
+        })
     }
 
     /// Notes that others are at work beside us, so that [`Ledger::tidy`] leaves more to them.
@@ -48,6 +55,19 @@ impl Ledger {
     /// else.
     pub fn make_durable(&self) -> Result<(), LedgerError> {
         self.log.make_durable()
+    }
+
+    /// Makes everything up to an event survive a power cut: before its number is told to anybody else. A log that loses its
+    /// last events gives their numbers again. Costs nothing if that was asked of this ledger before.
+    pub fn make_durable_upto(&self, number: i64) -> Result<(), LedgerError> {
+        if number <= self.durable_upto.get() {
+            return Ok(());
+        }
+        // What else is on record by now goes with it, so that a long queue is synced once, and not once for each page.
+        let end = self.cursor()?.seq();
+        self.make_durable()?;
+        self.durable_upto.set(end);
+        Ok(())
     }
 
     /// The write-ahead log of the ledger at `path`.

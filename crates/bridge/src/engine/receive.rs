@@ -9,6 +9,7 @@ use crate::envelope::{Absence, Applied, Body, Envelope, Failure, Header};
 use crate::local::{Confirmed, Letter, Local, LocalError, Receipt, TakenIn};
 use crate::name::Machine;
 use crate::protocol::intake::{Arrival, Decision};
+use crate::protocol::outbox::Lane;
 
 /// Receipts in one confirmation.
 const MOST_RECEIPTS: usize = 256;
@@ -286,12 +287,13 @@ impl<L: Local> Engine<L> {
             Err(error) => return verdict_of(error),
         };
         self.tally.receipts += receipts.len() as u64;
-        for (receipt, confirmed) in receipts.iter().zip(confirmed) {
+        for (Receipt { id, team, .. }, confirmed) in receipts.iter().zip(confirmed) {
+            let lane = |to| Lane { machine: from.clone(), team: team.clone(), to };
             match confirmed {
                 Confirmed::Nothing => {}
-                Confirmed::Accepted => self.outbox.accepted((from, epoch), &receipt.id, now),
-                Confirmed::Written => {
-                    if let Some(n) = self.outbox.confirmed(from, &receipt.id) {
+                Confirmed::Accepted { to } => self.outbox.accepted(lane(to), id.clone(), epoch, now),
+                Confirmed::Written { to } => {
+                    if let Some(n) = self.outbox.confirmed(lane(to), id.clone()) {
                         self.tally.confirmed += 1;
                         self.confirmed.push((from.clone(), n));
                     }

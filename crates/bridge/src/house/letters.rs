@@ -134,8 +134,10 @@ impl Local for House {
         let imported: Vec<_> = receipts.iter().map(|receipt| self.import(from, receipt)).collect();
         let counted = |receipt: &Option<machines::Receipt>| match receipt {
             None => Confirmed::Nothing,
-            Some(receipt) if receipt.stage == Stage::Accepted => Confirmed::Accepted,
-            Some(_) => Confirmed::Written,
+            Some(receipt) if receipt.stage == Stage::Accepted => {
+                Confirmed::Accepted { to: receipt.to.clone() }
+            }
+            Some(receipt) => Confirmed::Written { to: receipt.to.clone() },
         };
         let counts = imported.iter().map(counted).collect();
         let receipts: Vec<_> = imported.into_iter().flatten().collect();

@@ -1,7 +1,7 @@
 //! Bounds of what a realm has on the server: how large each part may become, and what happens when it is full.
 //!
-//! A stream that is full drops its oldest messages, and their senders publish them again; the same goes for pieces of large letters. A
-//! bucket holds what nobody has twice, so a full one refuses what is new, and its writer is told.
+//! A stream that is full drops its oldest messages, and their senders publish them again when their recipients are there; the same goes
+//! for pieces of large letters. A bucket holds what nobody has twice, so a full one refuses what is new, and its writer is told.
 
 use std::time::Duration;
 

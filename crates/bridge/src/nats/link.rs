@@ -194,6 +194,8 @@ impl Link {
             stream: info.created.unix_timestamp_nanos().to_string(),
             first: info.state.first_sequence,
             last: info.state.last_sequence,
+            most_bytes: u64::try_from(info.config.max_bytes).ok().filter(|most| *most > 0),
+            most_age: Some(info.config.max_age).filter(|most| !most.is_zero()),
             at: now,
         })
     }

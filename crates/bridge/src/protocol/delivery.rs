@@ -1,9 +1,13 @@
 //! Whether one envelope has to be published, or published again.
 //!
 //! The server's acknowledgment says where the envelope is, not that it will stay there. So it is published again when the
-//! stream does not hold it any more, and when the recipient's machine has processed that place of the stream and has not
+//! stream is another one, or ends before it, and when the recipient's machine has processed that place of the stream and has not
 //! confirmed it within the backoff. What is published again stands behind that place, so a machine that is away costs
 //! nothing, and two machines that are never on at the same time still come to an end.
+//!
+//! What the stream has dropped because it is full is not published again before that: it would only push out other mail, and that
+//! would be published again. The recipient's machine passes that place as soon as it is there. What was dropped because of its age is
+//! published again at once: that is seldom.
 
 use std::time::Duration;
 
@@ -50,6 +54,9 @@ enum State {
         /// been set back.
         #[serde(skip)]
         at: i64,
+        /// The same, also after a restart: how old it is, about.
+        #[serde(default)]
+        since: i64,
         /// Since when we know that the recipient's machine has processed that place.
         #[serde(skip)]
         passed: Option<i64>,
@@ -82,11 +89,8 @@ impl Delivery {
             State::Unsent => true,
             State::Publishing => false,
             State::Failed(at) => now >= Stamp::from_millis(*at).saturating_add(backoff(self.failures)),
-            State::Stored { position, at, passed } => {
-                let was_asked_later = stream.at.as_millis() > *at;
-                let holds =
-                    stream.stream == position.stream && (stream.first..=stream.last).contains(&position.seq);
-                if was_asked_later && !holds {
+            State::Stored { position, at, since, passed } => {
+                if is_gone(stream, position, (*at, *since), now) {
                     return true;
                 }
                 if !has_passed(peer, position) {
@@ -95,6 +99,18 @@ impl Delivery {
                 }
                 let since = *passed.get_or_insert(now.as_millis());
                 now >= Stamp::from_millis(since).saturating_add(backoff(self.attempt))
+            }
+        }
+    }
+
+    /// Whether the stream has it, or had to drop it, for a machine that has not processed it: as much of the stream is that machine's.
+    pub fn takes_room(&self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> bool {
+        match &self.state {
+            State::Unsent => false,
+            // The server may have it, and it is repeated under its number.
+            State::Publishing | State::Failed(_) => true,
+            State::Stored { position, at, since, .. } => {
+                !is_gone(stream, position, (*at, *since), now) && !has_passed(peer, position)
             }
         }
     }
@@ -145,12 +161,24 @@ impl Delivery {
         }
         if let Some(position) = position {
             self.failures = 0;
-            self.state = State::Stored { position, at: now.as_millis(), passed: None };
+            let at = now.as_millis();
+            self.state = State::Stored { position, at, since: at, passed: None };
         } else {
             self.failures = self.failures.saturating_add(1);
             self.state = State::Failed(now.as_millis());
         }
     }
+}
+
+/// Whether the server, asked after it stored an envelope, has it no more, and did not drop it to make room: the stream is another one, or
+/// ends before that place, or the envelope was too old.
+fn is_gone(stream: &StreamView, position: &Position, (at, since): (i64, i64), now: Stamp) -> bool {
+    if stream.at.as_millis() <= at {
+        return false;
+    }
+    let is_lost = stream.stream != position.stream || stream.last < position.seq;
+    let is_old = |most| now >= Stamp::from_millis(since).saturating_add(most);
+    is_lost || stream.first > position.seq && stream.most_age.is_some_and(is_old)
 }
 
 /// Whether a machine has processed a place of the stream.
@@ -172,7 +200,7 @@ mod tests {
     }
 
     fn stream(name: &str, first: u64, last: u64, asked: i64) -> StreamView {
-        StreamView { stream: name.to_owned(), first, last, at: at(asked) }
+        StreamView { stream: name.to_owned(), first, last, most_bytes: None, most_age: None, at: at(asked) }
     }
 
     fn place(seq: u64) -> Position {
@@ -206,7 +234,7 @@ mod tests {
 
     #[rstest]
     #[case::held(stream("s", 1, 9, 5), false)]
-    #[case::expired(stream("s", 8, 9, 5), true)]
+    #[case::dropped(stream("s", 8, 9, 5), false)]
     #[case::rolled_back(stream("s", 1, 6, 5), true)]
     #[case::made_anew(stream("t", 1, 9, 5), true)]
     #[case::asked_before_it_was_published(stream("s", 1, 6, 0), false)]
@@ -224,6 +252,60 @@ mod tests {
         for second in 100..110 {
             assert!(!delivery.is_due(at(second), &stream("s", 1, 9, 5), peer.as_ref()));
         }
+    }
+
+    /// It would push out what others wait for.
+    #[rstest]
+    #[case::away(None, &[])]
+    #[case::not_there_yet(Some(peer(6, 100)), &[])]
+    #[case::there(Some(peer(7, 100)), &[101, 103, 107, 115, 130])]
+    #[case::far_behind_it(Some(peer(20, 100)), &[101, 103, 107, 115, 130])]
+    fn what_the_stream_dropped_is_due_when_the_machine_has_passed_its_place(
+        #[case] peer: Option<PeerView>,
+        #[case] expected: &[i64],
+    ) {
+        let (mut delivery, stream) = (stored(), stream("s", 21, 20, 5));
+        let mut published = Vec::new();
+        for second in 100..140 {
+            if delivery.is_due(at(second), &stream, peer.as_ref()) {
+                published.push(second);
+                // The stream is so full that it is dropped at once.
+                let attempt = delivery.begin();
+                delivery.end(attempt, Some(place(7)), at(4));
+                assert!(!delivery.is_due(at(second), &stream, peer.as_ref()));
+            }
+        }
+        assert_eq!(published, expected);
+    }
+
+    #[test]
+    fn what_was_dropped_because_of_its_age_is_due_also_after_a_restart() {
+        let aged = StreamView { most_age: Some(Duration::from_secs(60)), ..stream("s", 8, 9, 5) };
+        let text = serde_json::to_string(&stored()).unwrap();
+        for mut delivery in [stored(), serde_json::from_str(&text).unwrap()] {
+            assert!(!delivery.is_due(at(59), &aged, None) && delivery.takes_room(at(59), &aged, None));
+            assert!(delivery.is_due(at(60), &aged, None) && !delivery.takes_room(at(60), &aged, None));
+            assert!(!delivery.is_due(at(60), &StreamView { first: 7, ..aged.clone() }, None), "it is there");
+        }
+    }
+
+    #[rstest]
+    #[case::held(stream("s", 1, 9, 5), Some(peer(6, 5)), true)]
+    #[case::dropped(stream("s", 8, 9, 5), None, true)]
+    #[case::processed(stream("s", 1, 9, 5), Some(peer(7, 5)), false)]
+    #[case::lost(stream("s", 1, 6, 5), None, false)]
+    #[case::in_another_stream(stream("t", 1, 9, 5), None, false)]
+    #[case::stored_since(stream("s", 1, 6, 0), None, true)]
+    fn what_a_machine_has_not_processed_takes_its_room(
+        #[case] stream: StreamView,
+        #[case] peer: Option<PeerView>,
+        #[case] expected: bool,
+    ) {
+        let mut delivery = stored();
+        assert_eq!(delivery.takes_room(at(6), &stream, peer.as_ref()), expected);
+        assert!(!Delivery::default().takes_room(at(6), &stream, peer.as_ref()));
+        delivery.begin();
+        assert!(delivery.takes_room(at(6), &stream, peer.as_ref()));
     }
 
     #[test]

@@ -188,7 +188,7 @@ mod tests {
 
     fn stream(last: u64) -> StreamView {
         let at = now().saturating_add(std::time::Duration::from_secs(1));
-        StreamView { stream: "s".into(), first: 1, last, at }
+        StreamView { stream: "s".into(), first: 1, last, most_bytes: None, most_age: None, at }
     }
 
     fn receipt() -> Receipt {

@@ -16,6 +16,8 @@ pub mod intake;
 pub mod outbox;
 pub mod tasks;
 
+use std::time::Duration;
+
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,10 @@ pub struct StreamView {
     pub first: u64,
     /// The newest.
     pub last: u64,
+    /// How many bytes it may have: then it drops the oldest ones.
+    pub most_bytes: Option<u64>,
+    /// How long it keeps a message.
+    pub most_age: Option<Duration>,
     /// When the server was asked.
     pub at: Stamp,
 }

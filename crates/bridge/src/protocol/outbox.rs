@@ -4,6 +4,8 @@
 
 mod backlog;
 mod holds;
+mod look;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -11,16 +13,14 @@ use std::time::Duration;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
+use super::Position;
 use super::delivery::Delivery;
-use super::{PeerView, Position, StreamView};
 use crate::local::Outgoing;
 use crate::name::Machine;
 use holds::{Holds, Why};
+use window::Windows;
 
 pub use backlog::Backlog;
-
-/// How often everything that is stored is looked through.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// A letter that its recipient's machine has accepted is published again after so long: nothing of it is under way meanwhile, and
 /// that machine may have lost its log.
@@ -66,6 +66,10 @@ struct Item {
     lane: Lane,
     delivery: Delivery,
     accepted_at: Stamp,
+    /// Its bytes in the stream, about.
+    size: u64,
+    /// It is part of what its recipient's machine has in the stream.
+    takes_room: bool,
     /// What was known of where its recipient is when it was published last.
     known: u64,
     /// The first attempt with which that was known.
@@ -86,14 +90,17 @@ struct Accepted {
 pub struct Outbox {
     items: BTreeMap<u64, Item>,
     lanes: HashMap<Lane, BTreeSet<u64>>,
-    ids: HashMap<String, u64>,
+    /// One id can be in many lanes: a client's entry has it from its sender, time and text.
+    ids: HashMap<(Lane, String), u64>,
     /// Not published yet: looked at whenever there is something to do.
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
     holds: Holds,
     /// What waits here only to hear that it is written.
     accepted: BTreeMap<u64, Accepted>,
+    windows: Windows,
     next_look: Option<Stamp>,
+    next_count: Option<Stamp>,
 }
 
 impl Outbox {
@@ -201,9 +208,19 @@ impl Outbox {
             self.unsent.insert(letter.n);
         }
         self.lanes.entry(lane.clone()).or_default().insert(letter.n);
-        self.ids.insert(letter.id.clone(), letter.n);
+        self.ids.insert((lane.clone(), letter.id.clone()), letter.n);
         let (id, accepted_at) = (letter.id.clone(), letter.accepted_at);
-        self.items.insert(letter.n, Item { id, lane, delivery, accepted_at, known: 0, since: 0 });
+        let item = Item {
+            id,
+            lane,
+            delivery,
+            accepted_at,
+            size: window::bytes_of(letter),
+            takes_room: false,
+            known: 0,
+            since: 0,
+        };
+        self.items.insert(letter.n, item);
     }
 
     /// Drops what the ledger does not keep any more: everything but these numbers.
@@ -219,36 +236,42 @@ impl Outbox {
     pub fn remove(&mut self, n: u64) {
         let Some(item) = self.items.remove(&n) else { return };
         // A letter that was sent on has another number, and the same id.
-        if self.ids.get(&item.id) == Some(&n) {
-            self.ids.remove(&item.id);
+        if item.takes_room && self.windows.leave(&item.lane.machine, item.size) {
+            // There is room for what waits for it.
+            self.next_look = None;
+        }
+        let key = (item.lane, item.id);
+        if self.ids.get(&key) == Some(&n) {
+            self.ids.remove(&key);
         }
         self.unsent.remove(&n);
         self.accepted.remove(&n);
-        if let Some(lane) = self.lanes.get_mut(&item.lane) {
-            lane.remove(&n);
-            if lane.is_empty() {
-                self.lanes.remove(&item.lane);
-                self.holds.remove(&item.lane);
+        let (lane, _) = key;
+        if let Some(numbers) = self.lanes.get_mut(&lane) {
+            numbers.remove(&n);
+            if numbers.is_empty() {
+                self.lanes.remove(&lane);
+                self.holds.remove(&lane);
             }
         }
     }
 
-    /// `from` has confirmed a message: the number of the letter that waited for it. A confirmation by a machine that it is not
-    /// addressed to says nothing.
-    pub fn confirmed(&mut self, from: &Machine, id: &str) -> Option<u64> {
-        let n = *self.ids.get(id)?;
-        self.settle(from, n).then_some(n)
+    /// A lane's machine has confirmed a message in it: the number of the letter that waited for it. A confirmation by a machine that it
+    /// is not addressed to says nothing.
+    pub fn confirmed(&mut self, lane: Lane, id: String) -> Option<u64> {
+        let key = (lane, id);
+        let n = *self.ids.get(&key)?;
+        self.settle(&key.0.machine, n).then_some(n)
     }
 
-    /// `from` has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those behind it
-    /// do not follow it, since that log has their order.
-    pub fn accepted(&mut self, (from, epoch): (&Machine, &str), id: &str, now: Stamp) {
-        let Some(&n) = self.ids.get(id) else { return };
-        let Some(item) = self.items.get(&n).filter(|item| &item.lane.machine == from) else { return };
-        let lane = item.lane.clone();
+    /// A lane's machine has a message in its log, of this epoch, and not in its inbox yet: it is not published meanwhile, and those
+    /// behind it do not follow it, since that log has their order.
+    pub fn accepted(&mut self, lane: Lane, id: String, epoch: &str, now: Stamp) {
+        let key = (lane, id);
+        let Some(&n) = self.ids.get(&key) else { return };
         let until = now.saturating_add(ACCEPTED_FOR);
         self.accepted.insert(n, Accepted { epoch: epoch.to_owned(), until });
-        self.free(&lane);
+        self.free(&key.0);
     }
 
     /// The log of a machine has this epoch: what one of another epoch had accepted is published again.
@@ -281,98 +304,15 @@ impl Outbox {
         true
     }
 
-    /// The numbers of at most `most` letters that have to be published now, in the order of the log. Nothing is published
-    /// to a machine that is not trusted: it could not be sealed for it, and its confirmation would not count.
-    pub fn due(
-        &mut self,
-        now: Stamp,
-        stream: &StreamView,
-        peers: &BTreeMap<Machine, PeerView>,
-        trusted: &BTreeSet<Machine>,
-        most: usize,
-    ) -> Vec<u64> {
-        if self.next_look.is_none_or(|next| now >= next) {
-            let due = self.look(now, stream, peers, trusted, most);
-            if due.len() < most {
-                self.next_look = Some(now.saturating_add(LOOK_EVERY));
-            }
-            return due;
-        }
-        let may_go = |n: &u64| {
-            let item = self.items.get(n);
-            item.is_some_and(|item| trusted.contains(&item.lane.machine) && !self.holds.has(&item.lane))
-        };
-        self.unsent.iter().copied().filter(may_go).take(most).collect()
-    }
-
-    /// Looks through everything. Of a lane that is held, the first letter goes now and then; of all lanes of a machine that does not
-    /// answer, one letter at a time, the least tried first.
-    fn look(
-        &mut self,
-        now: Stamp,
-        stream: &StreamView,
-        peers: &BTreeMap<Machine, PeerView>,
-        trusted: &BTreeSet<Machine>,
-        most: usize,
-    ) -> Vec<u64> {
-        let mut due = Vec::new();
-        let mut questions: BTreeMap<&Machine, (u32, u64)> = BTreeMap::new();
-        for (&n, Item { lane, delivery, .. }) in &mut self.items {
-            let lane: &Lane = lane;
-            if due.len() >= most {
-                break;
-            }
-            let waits = |n: &u64| self.accepted.get(n).is_some_and(|accepted| now < accepted.until);
-            if !trusted.contains(&lane.machine) || waits(&n) {
-                continue;
-            }
-            let is_first = || {
-                let first = self.lanes.get(lane).and_then(|lane| lane.iter().find(|n| !waits(n)));
-                first == Some(&n)
-            };
-            let mut is_silent = false;
-            let is_due = match self.holds.get(lane) {
-                Some(hold) if hold.why == Why::Silent => {
-                    is_silent = true;
-                    is_first() && delivery.is_due(now, stream, peers.get(&lane.machine))
-                }
-                Some(hold) => is_first() && now >= hold.until && !delivery.is_under_way(),
-                None => {
-                    let is_due = delivery.is_due(now, stream, peers.get(&lane.machine));
-                    is_silent = is_due && delivery.is_unanswered();
-                    is_due
-                }
-            };
-            if is_silent && !self.holds.has(lane) {
-                self.holds.note_silent(lane, now);
-            }
-            if !is_due || is_silent && !is_first() {
-                continue;
-            }
-            match self.holds.next_question(&lane.machine).filter(|_| is_silent) {
-                None => due.push(n),
-                Some(at) if now >= at => {
-                    let question = (delivery.attempt(), n);
-                    questions
-                        .entry(&lane.machine)
-                        .and_modify(|known| *known = (*known).min(question))
-                        .or_insert(question);
-                }
-                Some(_) => {}
-            }
-        }
-        due.extend(questions.into_values().map(|(_, n)| n));
-        due.sort_unstable();
-        due.truncate(most);
-        due
-    }
-
     /// This letter is being published, with this known of where its recipient is: which one it follows, and which attempt it is.
     pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
         self.accepted.remove(&n);
         self.holds.note_asked(&item.lane, now);
+        if !std::mem::replace(&mut item.takes_room, true) {
+            self.windows.enter(&item.lane.machine, item.size);
+        }
         let attempt = item.delivery.begin();
         if item.since == 0 || item.known != known {
             (item.known, item.since) = (known, attempt);

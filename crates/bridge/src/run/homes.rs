@@ -333,7 +333,14 @@ mod tests {
     /// Its mail waited until the new stream had as many messages as the lost one, while others came all the time.
     #[test]
     fn nobody_waits_for_messages_of_a_stream_that_is_gone() {
-        let view = |stream: &str, last| StreamView { stream: stream.into(), first: 1, last, at: now() };
+        let view = |stream: &str, last| StreamView {
+            stream: stream.into(),
+            first: 1,
+            last,
+            most_bytes: None,
+            most_age: None,
+            at: now(),
+        };
         let mut first = None;
         assert_eq!(end_of(&mut first, view("s", 900)), 900);
         assert_eq!(end_of(&mut first, view("s", 950)), 900, "what came later is not waited for");

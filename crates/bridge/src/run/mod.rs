@@ -315,7 +315,14 @@ mod tests {
     #[test]
     fn what_the_stream_dropped_does_not_come_again() {
         let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
-        let view = |stream: &str, first| StreamView { stream: stream.into(), first, last: 20, at: now() };
+        let view = |stream: &str, first| StreamView {
+            stream: stream.into(),
+            first,
+            last: 20,
+            most_bytes: None,
+            most_age: None,
+            at: now(),
+        };
         assert!(!passed.look_at(&view("s", 5)));
         assert_eq!(passed.position().map(|position| position.seq), Some(6));
         assert!(!passed.look_at(&view("s", 8)));
@@ -326,7 +333,14 @@ mod tests {
     #[test]
     fn other_machines_mail_is_processed_when_nothing_is_for_this_one() {
         let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4].into() };
-        let view = |stream: &str, last| StreamView { stream: stream.into(), first: 1, last, at: now() };
+        let view = |stream: &str, last| StreamView {
+            stream: stream.into(),
+            first: 1,
+            last,
+            most_bytes: None,
+            most_age: None,
+            at: now(),
+        };
         passed.catch_up(&view("s", 20));
         assert_eq!(passed.position().map(|position| position.seq), Some(3));
         passed.postponed.clear();

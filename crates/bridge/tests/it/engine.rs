@@ -23,7 +23,7 @@ fn hub() -> Machine {
 }
 
 fn stream(last: u64, asked: i64) -> StreamView {
-    StreamView { stream: "s".into(), first: 1, last, at: at(asked) }
+    StreamView { stream: "s".into(), first: 1, last, most_bytes: None, most_age: None, at: at(asked) }
 }
 
 fn ledger() -> Shared {

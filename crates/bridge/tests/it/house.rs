@@ -223,7 +223,8 @@ fn mail_that_never_left_the_file_is_confirmed_when_its_member_is_given_back() {
     assert_eq!(again.iter().map(|letter| letter.home).collect::<Vec<_>>(), [Some(3)]);
     let receipts = hub.take_in(&laptop.name, &again);
     assert_eq!(hub.texts("bob"), ["first"]);
-    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![Confirmed::Written; receipts.len()]);
+    let confirmed = laptop.house.confirm(&hub.name, &receipts).unwrap();
+    assert_eq!(confirmed, vec![Confirmed::Written { to: "bob".into() }; receipts.len()]);
     assert!(laptop.outgoing().is_empty());
 }
 

@@ -107,9 +107,15 @@ impl<'a> Machines<'a> {
                 Ok(Verdict::Known(message)) => self.known_letter(*message),
                 Ok(Verdict::NotHome(machine)) => Ok(TakenIn::NotHome(machine)),
                 Ok(Verdict::Recall(draft, inbox)) => {
-                    // What it takes back may be among those before it.
-                    self.write(std::mem::take(&mut batch), &mut answers);
-                    self.take_back(letter, &inbox, &draft)
+                    // What it takes back may be among those before it. What of these has to be brought again is not overtaken.
+                    let failed = self.write(std::mem::take(&mut batch), &mut answers);
+                    let failed = failed.into_iter().filter_map(|place| incoming.get(place));
+                    stopped.extend(failed.map(|failed| (&failed.team, failed.to.as_str())));
+                    if stopped.contains(&recipient) {
+                        Err(behind(letter))
+                    } else {
+                        self.take_back(letter, &inbox, &draft)
+                    }
                 }
                 Err(error) => Err(error),
             };
@@ -123,10 +129,12 @@ impl<'a> Machines<'a> {
         answers.into_iter().map(|answer| answer.unwrap_or(Ok(TakenIn::Accepted))).collect()
     }
 
-    /// Accepts letters, all at once, and writes them, one write for each inbox.
-    fn write(&self, batch: Batch, answers: &mut Answers) {
+    /// Accepts letters, all at once, and writes them, one write for each inbox. Gives the places of those that have to be brought
+    /// again.
+    fn write(&self, batch: Batch, answers: &mut Answers) -> Vec<usize> {
+        let mut failed = Vec::new();
         if batch.letters.is_empty() {
-            return;
+            return failed;
         }
         let key =
             |letter: &Addressed| (self.office.inbox_key(&letter.team, &letter.to), letter.draft.id.clone());
@@ -139,8 +147,12 @@ impl<'a> Machines<'a> {
                 durable()?;
                 if sent.is_only_accepted() { Ok(TakenIn::Accepted) } else { self.written(&inbox, &id) }
             });
+            if answer.is_err() {
+                failed.push(place);
+            }
             answers[place] = Some(answer);
         }
+        failed
     }
 
     /// Whether letters were taken in, or refused, before: by team, recipient and id.

@@ -49,7 +49,8 @@ pub struct Outgoing {
 
 impl Machines<'_> {
     /// What waits for other machines, after a number, in the order in which it was accepted, at most so many, and fewer where they
-    /// are large. None: there is no more.
+    /// are large. None: there is no more. All of it survives a power cut: its sender may be about to see to that, and a number that
+    /// was published and is given to another letter afterwards would make that one a replay for its recipient.
     pub fn outgoing(&self, after: i64, most: usize) -> Result<Vec<Outgoing>, OfficeError> {
         let office = self.office;
         if !office.books.exist() {
@@ -82,6 +83,9 @@ impl Machines<'_> {
             }
         }
         found.truncate(most);
+        if let Some(last) = found.last() {
+            office.books.with(|ledger| ledger.make_durable_upto(last.n))?;
+        }
         Ok(found)
     }
 

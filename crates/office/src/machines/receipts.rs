@@ -127,7 +127,8 @@ impl Machines<'_> {
     }
 
     /// Records what another machine tells of mail that is for its members; says how much of it was news. Being told
-    /// twice, or in another order, changes nothing. What is about other mail is passed over.
+    /// twice, or in another order, changes nothing. What is about other mail is passed over. What is recorded is durable: the other
+    /// machine does not tell it again.
     pub fn confirm(&self, from: &MachineName, receipts: &[Receipt]) -> Result<usize, OfficeError> {
         self.record(from, receipts, Teller::TheirMachine)
     }
@@ -145,7 +146,7 @@ impl Machines<'_> {
         for receipt in receipts {
             tables.entry(&receipt.team).or_insert_with(|| office.table(&receipt.team));
         }
-        let news = office.books.with(|ledger| {
+        let (news, is_told) = office.books.with(|ledger| {
             let mut received = Vec::new();
             for receipt in receipts.iter().filter(|receipt| receipt.stage != Stage::Accepted) {
                 for message in ledger.find(&root, &receipt.id, false)? {
@@ -167,11 +168,15 @@ impl Machines<'_> {
                     effects::record(ledger, &told.message.inbox, &as_message(&draft), now)?;
                 }
             }
-            Ok(count)
+            Ok((count, !received.is_empty()))
         })?;
         if news > 0 {
             // Who does not hear it looks again after a while.
             let _ = Bell::of(&office.state).ring();
+        }
+        if is_told {
+            // Also if it is no news: the sync may have failed when it was.
+            office.books.with(|ledger| ledger.make_durable())?;
         }
         Ok(news)
     }

@@ -5,6 +5,7 @@
 mod authority;
 mod carrying;
 mod collecting;
+mod durable;
 mod homes;
 mod moving;
 mod names;

@@ -5,7 +5,7 @@ use std::fs;
 use atm_ledger::faults::{self, Faults, Refusal, Step};
 use atm_office::machines::{Stage, TakenIn};
 
-use crate::world::{carry, laptop_and_desk, said, team};
+use crate::world::{carry, laptop_and_desk, name, refusing, said, team};
 
 /// The calls of a bridge for one letter; it dies after so many of them, on both machines, and begins again.
 #[test]
@@ -131,4 +131,35 @@ fn what_cannot_be_put_on_record_is_not_written_and_comes_once_when_it_can() {
         assert_eq!(desk.texts("bob"), ["once"], "{refusal:?}");
         assert_eq!(laptop.stage(&sent.id), Stage::Written);
     }
+}
+
+/// The letter that is taken back stands before its recall in one batch: whichever commit fails, neither the recall nor what stands
+/// behind it overtakes that letter.
+#[test]
+fn what_could_not_be_accepted_is_not_overtaken_by_its_recall() {
+    let mut are_all_again = 0;
+    for refused in 0..8 {
+        let (laptop, desk) = laptop_and_desk();
+        laptop.send("alice", "bob", "before");
+        carry(&[&laptop, &desk]);
+        let first = laptop.send("alice", "bob", "first");
+        let _ = laptop.office.recall(Some(&team()), &name("alice"), &first.id).unwrap();
+        laptop.send("alice", "bob", "second");
+        let mut commits = 0;
+        let is_refused = move |step| {
+            commits += usize::from(step == Step::Commit);
+            step == Step::Commit && commits == refused + 1
+        };
+        let taken = refusing(is_refused, || desk.try_take_from(&laptop));
+        assert_eq!(taken.len(), 3);
+        are_all_again += usize::from(taken.iter().all(Result::is_err));
+        let taken: Vec<TakenIn> = taken.into_iter().flatten().collect();
+        laptop.confirm(&desk, &said(&taken));
+        carry(&[&laptop, &desk]);
+        assert!(laptop.outgoing().is_empty(), "{refused}");
+        assert_eq!(desk.texts("bob"), ["before", "second"], "{refused}");
+        let (here, there) = (laptop.stage(&first.id), desk.stage(&first.id));
+        assert_eq!((here, there), (Stage::Recalled, Stage::Recalled), "{refused}");
+    }
+    assert!(are_all_again > 0);
 }

@@ -35,6 +35,25 @@ pub(crate) fn ledger_steps(work: impl FnOnce()) -> Vec<Step> {
     steps.take()
 }
 
+/// Refuses steps of the ledger.
+struct Refusing<F>(F);
+
+impl<F: FnMut(Step) -> bool> Faults for Refusing<F> {
+    fn before(&mut self, step: Step) -> Result<(), Refusal> {
+        if (self.0)(step) { Err(Refusal::Io) } else { Ok(()) }
+    }
+}
+
+/// Steps of the ledgers of this thread for which this holds fail while `work` runs.
+pub(crate) fn refusing<T>(is_refused: impl FnMut(Step) -> bool + 'static, work: impl FnOnce() -> T) -> T {
+    faults::with(Refusing(is_refused), work)
+}
+
+/// Nothing that the ledgers of this thread commit while `work` runs is known to be on the disk.
+pub(crate) fn refusing_syncs<T>(work: impl FnOnce() -> T) -> T {
+    refusing(|step| step == Step::Sync, work)
+}
+
 /// One machine with its part of the team.
 pub(crate) struct Machine {
     pub(crate) name: MachineName,

@@ -23,7 +23,13 @@ fn what_becomes_of_an_answer_for_another_team_is_told_without_anybodys_command()
         let demo = hub.office.team(&team()).unwrap();
         let answered = demo.reply(&name("bob"), &sent.id, answer, SendOptions::default()).unwrap();
         let letters = hub.outgoing();
-        laptop.take_in(&hub.name, &letters);
+        let receipts = laptop.take_in(&hub.name, &letters);
+        let confirmed = hub.house.confirm(&laptop.name, &receipts).unwrap();
+        assert_eq!(
+            confirmed,
+            [Confirmed::Written { to: letters[0].to.clone() }],
+            "by the name it was sent to"
+        );
         let path = laptop.folder.path().join("root/teams/ops/inboxes/eve.json");
         if restarts {
             laptop.restart();
@@ -82,7 +88,9 @@ fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confir
     assert_eq!(hub.outgoing().iter().map(words).collect::<Vec<_>>(), ["by a client"]);
     // The lock is not old enough yet that it belongs to nobody.
     assert_eq!((lock.is_dir(), hub.texts("bob").len()), (true, 0));
-    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), [Confirmed::Accepted]);
+    let to = || "bob".to_owned();
+    let confirmed = laptop.house.confirm(&hub.name, &receipts).unwrap();
+    assert_eq!(confirmed, [Confirmed::Accepted { to: to() }]);
     let stage = |laptop: &Site| laptop.office.track(Some(&team()), &letters[0].id).unwrap().stage;
     assert_eq!((stage(&laptop), laptop.outgoing().len()), (Stage::Accepted, 1));
     fs::remove_dir(&lock).unwrap();
@@ -93,7 +101,7 @@ fn a_lock_that_is_held_keeps_nothing_else_waiting_and_what_is_accepted_is_confir
         !told.is_empty()
     });
     let told: Vec<Receipt> = told.into_iter().map(|(_, receipt)| receipt).collect();
-    assert_eq!(laptop.house.confirm(&hub.name, &told).unwrap(), [Confirmed::Written]);
+    assert_eq!(laptop.house.confirm(&hub.name, &told).unwrap(), [Confirmed::Written { to: to() }]);
     assert_eq!((stage(&laptop), hub.texts("bob")), (Stage::Written, vec!["first".to_owned()]));
 }
 

@@ -59,6 +59,8 @@ impl World {
     pub(crate) fn send_to_one_that_distrusts(&mut self) -> Costs {
         self.troubles = Troubles::NONE;
         self.never_together = false;
+        // One that drops answers before they are read costs more.
+        self.stream.most = None;
         while !self.is_done() {
             self.round();
         }

@@ -1,4 +1,7 @@
-//! A ledger of one simulated machine: what it holds survives every crash.
+//! A ledger of one simulated machine: what it holds survives every crash, and what it has synced every power cut.
+
+mod movers;
+mod power;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +10,8 @@ use std::rc::Rc;
 use atm_bridge::envelope::{Failure, SharedTeam};
 use atm_bridge::local::{Confirmed, Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Entries, Homes, MemberKey, Resident};
+use atm_bridge::protocol::homes::{Entries, Homes, MemberKey};
+use power::Log;
 
 /// Names of members that move from machine to machine; all others are on each machine.
 pub(crate) const MOVERS: [&str; 2] = ["mover-0", "mover-1"];
@@ -40,6 +44,8 @@ impl Sent {
 /// One event about a letter that came from elsewhere.
 #[derive(Debug, Clone)]
 struct Event {
+    /// Tells it from another one that has its place in the log after a power cut.
+    mark: u64,
     origin: Machine,
     receipt: Receipt,
 }
@@ -57,10 +63,16 @@ pub(crate) struct Ledger {
     pub(crate) taken: Vec<(String, u64)>,
     /// Of these, what left with its recipient, unread.
     pub(crate) left: BTreeSet<String>,
+    /// What was read, as conversations show.
     pub(crate) seen: BTreeSet<String>,
+    /// Of this, what the log does not have any more: the next look records it.
+    unrecorded: BTreeSet<String>,
     /// Letters that could not be read.
     poison: BTreeSet<String>,
     events: Vec<Event>,
+    marks: u64,
+    /// What a power cut leaves of the log.
+    durable: Log,
     /// The disk is full: nothing can be taken in or confirmed.
     pub(crate) full: bool,
     /// Recipients whose mail the rules refuse.
@@ -91,8 +103,11 @@ impl Ledger {
             taken: Vec::new(),
             left: BTreeSet::new(),
             seen: BTreeSet::new(),
+            unrecorded: BTreeSet::new(),
             poison: BTreeSet::new(),
             events: Vec::new(),
+            marks: 0,
+            durable: Log::default(),
             full: false,
             refusing: BTreeSet::from(["refused".to_owned()]),
             here: Entries::new(),
@@ -133,86 +148,12 @@ impl Ledger {
     /// Something happened to a letter that came from a machine.
     pub(crate) fn tell(&mut self, origin: &Machine, id: &str) {
         let receipt = Receipt { id: id.to_owned(), team: "alpha".into(), record: "seen".into() };
-        self.events.push(Event { origin: origin.clone(), receipt });
+        self.note(origin.clone(), receipt);
     }
 
-    /// Accepts letters again, in their order, for another home.
-    pub(crate) fn send_on(&mut self, to: &str, machine: &Machine) {
-        let open = |sent: &&Sent| sent.letter.to == to && !sent.is_over();
-        let mut letters: Vec<Sent> = self.sent.values().filter(open).cloned().collect();
-        letters.sort_by_key(|sent| sent.first);
-        for mut sent in letters {
-            self.sent.remove(&sent.letter.n);
-            self.next += 1;
-            sent.letter.n = self.next;
-            sent.letter.machine = machine.clone();
-            sent.homes.insert(machine.clone());
-            sent.stages.clear();
-            self.sent.insert(self.next, sent);
-        }
-    }
-
-    /// Whether a member that moves is at home here, and its mail from its former home is here: what is sent from here is written.
-    fn is_home(&self, name: &str) -> bool {
-        let key = member(name);
-        let is_at_home = self.homes.epoch_at(&key, &self.me).is_some() && self.homes.is_settled(&key);
-        is_at_home && self.here.contains_key(&key)
-    }
-
-    /// Letters that somebody accepted who looked at the team before a move, or while a member was about to come, go where the member
-    /// is: those for this machine with all others, those for another machine in their place.
-    pub(crate) fn follow_moves(&mut self) {
-        for name in MOVERS {
-            let key = member(name);
-            let Some(home) = self.homes.home_of(&key).map(|home| home.machine.clone()) else { continue };
-            if !self.homes.is_settled(&key) || self.arriving.contains_key(name) {
-                continue;
-            }
-            let me = self.me.clone();
-            let is_open = |sent: &Sent| sent.letter.to == name && sent.stages.is_empty() && !sent.recalled;
-            let strays = |sent: &Sent| is_open(sent) && sent.letter.machine == me && home != me;
-            if self.sent.values().any(strays) {
-                self.send_on(name, &home);
-            }
-            for sent in self.sent.values_mut().filter(|sent| is_open(sent) && home != me) {
-                sent.letter.machine = home.clone();
-                sent.homes.insert(home.clone());
-            }
-        }
-        self.write_own();
-    }
-
-    /// Writes letters of this machine for members that are here.
-    pub(crate) fn write_own(&mut self) {
-        let at_home: Vec<&str> = MOVERS.into_iter().filter(|name| self.is_home(name)).collect();
-        for sent in self.sent.values_mut().filter(|sent| {
-            let is_here = sent.letter.machine == self.me && at_home.contains(&sent.letter.to.as_str());
-            is_here && sent.stages.is_empty() && !sent.recalled
-        }) {
-            let Outgoing { id, team, to, .. } = &sent.letter;
-            sent.stages.insert("written".into());
-            if self.left.remove(id) || !self.known.contains_key(id) {
-                let receipt = Receipt { id: id.clone(), team: team.clone(), record: "written".into() };
-                self.known.insert(id.clone(), (self.me.clone(), receipt));
-                self.inboxes.entry(to.clone()).or_default().push(id.clone());
-            }
-        }
-    }
-
-    /// A person adds a member, unless it is on the list: which entry it is.
-    pub(crate) fn join(&mut self, name: &str) -> Resident {
-        self.joined += 1;
-        *self.here.entry(member(name)).or_insert(Resident::Joined(self.joined))
-    }
-
-    /// A member has left: what nobody has read is taken out of its file.
-    pub(crate) fn leave(&mut self, name: &str) {
-        self.here.remove(&member(name));
-        let Some(inbox) = self.inboxes.get_mut(name) else { return };
-        let (read, unread): (Vec<String>, Vec<String>) =
-            inbox.drain(..).partition(|id| self.seen.contains(id));
-        *inbox = read;
-        self.left.extend(unread);
+    fn note(&mut self, origin: Machine, receipt: Receipt) {
+        self.marks += 1;
+        self.events.push(Event { mark: self.marks, origin, receipt });
     }
 
     /// What is in inboxes and was not read yet.
@@ -229,14 +170,25 @@ impl Ledger {
 
     /// A member has read a letter in its inbox.
     pub(crate) fn see(&mut self, id: &str) {
-        let (origin, receipt) = self.known[id].clone();
         self.seen.insert(id.to_owned());
+        self.record_seen(id);
+    }
+
+    /// Records what was read, and a power cut has taken from the log.
+    pub(crate) fn look(&mut self) {
+        for id in std::mem::take(&mut self.unrecorded) {
+            self.record_seen(&id);
+        }
+    }
+
+    fn record_seen(&mut self, id: &str) {
+        let (origin, receipt) = self.known[id].clone();
         if origin == self.me {
             let sent = self.sent.values_mut().find(|sent| sent.letter.id == id);
             sent.unwrap().stages.insert("seen".into());
             return;
         }
-        self.events.push(Event { origin, receipt: Receipt { record: "seen".into(), ..receipt } });
+        self.note(origin, Receipt { record: "seen".into(), ..receipt });
     }
 
     fn check_disk(&self) -> Result<(), LocalError> {
@@ -321,7 +273,11 @@ impl Local for Shared {
             sent.addressed.insert((sent.letter.machine.clone(), home.unwrap_or(1)));
             Outgoing { home, ..sent.letter.clone() }
         };
-        Ok(open.take(most).map(outgoing).collect())
+        let given: Vec<Outgoing> = open.take(most).map(outgoing).collect();
+        if given.last().is_some_and(|last| !ledger.is_durable(last.n)) {
+            ledger.sync();
+        }
+        Ok(given)
     }
 
     fn whereabouts(&mut self, machine: &Machine, _team: &str, to: &str) -> u64 {
@@ -333,7 +289,9 @@ impl Local for Shared {
 
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>> {
         let mut ledger = self.0.borrow_mut();
-        letters.iter().map(|letter| ledger.take(from, letter)).collect()
+        let taken = letters.iter().map(|letter| ledger.take(from, letter)).collect();
+        ledger.sync();
+        taken
     }
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
@@ -350,16 +308,18 @@ impl Local for Shared {
         for receipt in receipts {
             let n = ledger.sent.iter().find(|(_, sent)| sent.letter.id == receipt.id).map(|(n, _)| *n);
             let n = n.expect("a receipt is about a letter that was sent");
+            let to = ledger.sent[&n].letter.to.clone();
             if receipt.record == "accepted" {
-                counts.push(Confirmed::Accepted);
+                counts.push(Confirmed::Accepted { to });
                 continue;
             }
             let is_about = ledger.counts(from, &ledger.sent[&n], &receipt.record);
             if is_about {
                 ledger.sent.get_mut(&n).unwrap().stages.insert(receipt.record.clone());
             }
-            counts.push(if is_about { Confirmed::Written } else { Confirmed::Nothing });
+            counts.push(if is_about { Confirmed::Written { to } } else { Confirmed::Nothing });
         }
+        ledger.sync();
         Ok(counts)
     }
 
@@ -374,6 +334,7 @@ impl Local for Shared {
         };
         assert!(failure.id.is_empty() || sent.letter.id == failure.id);
         sent.stages.insert("failed".into());
+        ledger.sync();
         Ok(())
     }
 
@@ -381,6 +342,7 @@ impl Local for Shared {
         let mut ledger = self.0.borrow_mut();
         ledger.check_disk()?;
         ledger.sent.get_mut(&n).unwrap().stages.insert("failed".into());
+        ledger.sync();
         Ok(())
     }
 
@@ -390,10 +352,11 @@ impl Local for Shared {
         most: usize,
     ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError> {
         let ledger = self.0.borrow();
-        let start: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+        let start = cursor.map_or(0, |cursor| ledger.place_of(cursor));
         let end = ledger.events.len().min(start + most);
         let is_shared = |event: &&Event| ledger.teams.contains(&event.receipt.team);
         let events = ledger.events[start..end].iter().filter(is_shared);
-        Ok((events.map(|event| (event.origin.clone(), event.receipt.clone())).collect(), end.to_string()))
+        let events = events.map(|event| (event.origin.clone(), event.receipt.clone())).collect();
+        Ok((events, ledger.cursor(end)))
     }
 }

@@ -37,14 +37,15 @@ fn a_thousand_schedules_of_loss_delay_duplication_and_crashes() {
     assert!(failed.is_empty(), "{} seeds failed: ATM_SIM_SEED={}", failed.len(), failed[0]);
 }
 
-/// Each letter is published once or twice, and the first of each lane now and then. Without an answer it is every 15 seconds.
+/// Each letter is published once or twice, or once more where machines hear of it one after the other, and the first of each lane now
+/// and then. Without an answer it is every 15 seconds.
 #[test]
 fn mail_for_a_member_that_no_machine_has_costs_next_to_nothing() {
     for seed in 0..20 {
         let mut world = World::new(seed);
         let (letters, away, back) = world.send_to_nobody();
         let machines = world.nodes.len() as u64;
-        assert!(away <= 2 * letters + 8 * machines, "seed {seed}: {away} times for {letters} letters");
+        assert!(away <= 3 * letters + 8 * machines, "seed {seed}: {away} times for {letters} letters");
         assert!(back <= 3 * letters, "seed {seed}: {back} times for {letters} letters");
         world.check();
         world.check_moves();

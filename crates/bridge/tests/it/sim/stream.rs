@@ -7,10 +7,15 @@ use atm_bridge::name::Machine;
 use atm_bridge::protocol::{Position, StreamView};
 use atm_wire::Stamp;
 
+/// What each message counts for, in bytes.
+const MESSAGE: u64 = 1_026;
+
 /// The stream, and where each machine's consumer is.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     made: u64,
+    /// How many messages it holds: then the oldest ones are dropped.
+    pub(crate) most: Option<u64>,
     next: u64,
     messages: BTreeMap<u64, Envelope>,
     ids: BTreeMap<String, u64>,
@@ -24,7 +29,8 @@ impl Stream {
 
     pub(crate) fn view(&self, at: Stamp) -> StreamView {
         let first = self.messages.first_key_value().map_or(self.next + 1, |(&seq, _)| seq);
-        StreamView { stream: self.name(), first, last: self.next, at }
+        let most_bytes = self.most.map(|most| most * MESSAGE);
+        StreamView { stream: self.name(), first, last: self.next, most_bytes, most_age: None, at }
     }
 
     /// Stores it, unless the window of duplicates knows its id.
@@ -34,11 +40,14 @@ impl Stream {
             self.messages.insert(self.next, envelope);
             self.next
         });
+        while self.most.is_some_and(|most| self.messages.len() as u64 > most) {
+            self.messages.pop_first();
+        }
         Position { stream: self.name(), seq }
     }
 
     /// What a machine's consumer gives next.
-    pub(crate) fn fetch(&mut self, machine: &Machine, most: usize) -> Vec<(u64, Envelope)> {
+    pub(crate) fn fetch(&self, machine: &Machine, most: usize) -> Vec<(u64, Envelope)> {
         let start = self.consumers.get(machine).copied().unwrap_or(0);
         let own = self
             .messages
@@ -51,10 +60,11 @@ impl Stream {
         self.consumers.insert(machine.clone(), seq);
     }
 
-    /// Where the machine's consumer is.
-    pub(crate) fn passed(&self, machine: &Machine) -> Option<Position> {
-        let seq = *self.consumers.get(machine)?;
-        Some(Position { stream: self.name(), seq })
+    /// Where the machine's consumer is. One for which nothing waits has processed all that there is.
+    pub(crate) fn passed(&self, machine: &Machine) -> Position {
+        let seq = self.consumers.get(machine).copied().unwrap_or(0);
+        let seq = if self.fetch(machine, 1).is_empty() { seq.max(self.next) } else { seq };
+        Position { stream: self.name(), seq }
     }
 
     /// The consumer goes back: what was acknowledged comes again.
@@ -66,7 +76,7 @@ impl Stream {
 
     /// The disk is lost: the stream and its consumers are made anew.
     pub(crate) fn wipe(&mut self) {
-        *self = Self { made: self.made + 1, ..Self::default() };
+        *self = Self { made: self.made + 1, most: self.most, ..Self::default() };
     }
 
     /// The last messages were never synced, and what consumers had processed was: they skip what takes these places.

@@ -24,6 +24,8 @@ pub(crate) struct Troubles {
     pub(crate) late: u64,
     /// A machine ends its trust in another one, for a while.
     pub(crate) distrust: u64,
+    /// A machine loses what its log has not synced.
+    pub(crate) power: u64,
 }
 
 impl Troubles {
@@ -45,6 +47,7 @@ impl Troubles {
         moves: 0,
         late: 0,
         distrust: 0,
+        power: 0,
     };
 
     /// Each seed has its own mixture; some have none of a kind.
@@ -68,6 +71,7 @@ impl Troubles {
             moves: some(8),
             late: some(60),
             distrust: some(4),
+            power: some(8),
         }
     }
 }

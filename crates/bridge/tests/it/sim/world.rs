@@ -102,6 +102,9 @@ impl World {
             never_together,
             distrust: None,
         };
+        if world.random.happens(50) {
+            world.stream.most = Some(4 + world.random.below(60));
+        }
         world.settle_in();
         world
     }
@@ -111,6 +114,8 @@ impl World {
     pub(crate) fn send_to_nobody(&mut self) -> (u64, u64, u64) {
         self.troubles = Troubles::NONE;
         self.never_together = false;
+        // One that drops answers before they are read costs more.
+        self.stream.most = None;
         while !self.is_done() {
             self.round();
         }
@@ -188,7 +193,14 @@ impl World {
         self.sent += 1;
         let id = format!("id-{}", self.sent);
         let gap = self.random.below(3);
-        self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
+        // Its sender syncs the log soon after; the bridge may be faster.
+        let is_synced = self.random.happens(50);
+        let mut ledger = self.nodes[from].ledger.0.borrow_mut();
+        ledger.send(id.clone(), member, &machine, gap);
+        if is_synced {
+            ledger.sync();
+        }
+        drop(ledger);
         if let Some(engine) = &mut self.nodes[from].engine {
             engine.wake();
         }
@@ -232,6 +244,10 @@ impl World {
             if self.random.happens(troubles.crash) {
                 self.nodes[place].engine = None;
             }
+            if self.random.happens(troubles.power) {
+                self.nodes[place].engine = None;
+                self.nodes[place].ledger.0.borrow_mut().cut_power();
+            }
             if self.random.happens(troubles.off) {
                 self.nodes[place].engine = None;
                 self.nodes[place].off_until = self.millis + self.random.below(120_000);
@@ -258,6 +274,7 @@ impl World {
         let open = ledger.sent.values_mut().find(is_open);
         if let Some(sent) = open {
             sent.recalled = true;
+            ledger.sync();
         }
     }
 
@@ -336,7 +353,8 @@ impl World {
         let node = &mut self.nodes[place];
         if self.millis >= node.next_heartbeat {
             node.next_heartbeat = self.millis + 5_000;
-            let said = (self.stream.passed(&node.name), announced(&node.ledger.0.borrow()), self.millis);
+            let said =
+                (Some(self.stream.passed(&node.name)), announced(&node.ledger.0.borrow()), self.millis);
             self.announced.insert(node.name.clone(), said);
         }
         let distrust = self.distrust.as_ref().filter(|(who, _)| *who == place).map(|(_, machine)| machine);
@@ -352,6 +370,7 @@ impl World {
 
     fn see(&mut self, place: usize) {
         let mut ledger = self.nodes[place].ledger.0.borrow_mut();
+        ledger.look();
         if let Some(id) = ledger.readable() {
             ledger.see(&id);
         }
