@@ -65,6 +65,7 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     plugin: None,
     has_rewake_hook: false,
+    serves_folders: false,
 };
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {

@@ -57,6 +57,7 @@ pub(crate) static PROFILE: Profile = Profile {
     launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: true,
+    serves_folders: true,
 };
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
