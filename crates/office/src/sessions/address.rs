@@ -233,10 +233,10 @@ mod tests {
     fn a_mailboxs_name_that_is_another_folders_own_means_neither_before_it_is_said_which() {
         let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect();
         let mailbox = |name: &str, folder: &str| (name.to_owned(), PathBuf::from(folder));
-        let (named, there) = (Some("shop".to_owned()), "0b7e1c52-1".to_owned());
+        let called = Some("shop".to_owned());
         let session = |folder: &str| Running {
-            id: there.clone(),
-            name: named.clone(),
+            id: "0b7e1c52-1".to_owned(),
+            name: called.clone(),
             folder: folder.into(),
             is_named_only: false,
         };

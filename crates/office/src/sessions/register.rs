@@ -133,9 +133,9 @@ impl Office {
     /// All sessions that were noted, the newest first: what is asked about a process is about the one that began there last.
     pub(crate) fn registered_sessions(&self) -> Vec<Registered> {
         let notes = SessionNote::register(&self.root, &self.state);
-        let mut noted: Vec<Registered> = notes.iter().filter_map(|text| parse(Some(text))).collect();
-        noted.sort_by(|a, b| (b.began, &a.session).cmp(&(a.began, &b.session)));
-        noted
+        let mut sessions: Vec<Registered> = notes.iter().filter_map(|text| parse(Some(text))).collect();
+        sessions.sort_by(|a, b| (b.began, &a.session).cmp(&(a.began, &b.session)));
+        sessions
     }
 
     /// The process of a noted session, if that runs: by the lock of its client where there is one, else by the process that called

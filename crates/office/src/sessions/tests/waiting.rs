@@ -76,12 +76,14 @@ fn a_session_that_may_be_pushed_into_or_ends_with_its_turn_is_not_woken_at_once(
     }
 }
 
+/// What is noted of a conversation in a scene, for a letter with this receipt.
+type Note<'a> = &'a dyn Fn(&Scene, &str) -> Value;
+
 /// Where a client has a socket and no server of ours runs, mail for an idle session lay until its user said something.
 #[test]
 fn a_session_with_a_socket_is_woken_where_nobody_pushes_and_for_nothing_that_push_has() {
     let process = |scene: &Scene, pid: u64| json!([pid, scene.probe.started(pid)]);
     let frame = |scene: &Scene, receipt: &str| json!({ "frame": "f", "at": 1, "bytes": 1, "ids": ["x"], "receipts": [receipt], "client": process(scene, 11) });
-    type Note<'a> = &'a dyn Fn(&Scene, &str) -> Value;
     let cases: [(&str, Note<'_>, bool); 6] = [
         ("nobody ever pushed", &|_, _| json!({}), true),
         ("one pushes", &|scene, _| json!({ "pusher": process(scene, 14) }), false),
