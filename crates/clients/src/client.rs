@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::invocation::Invocation;
 use crate::profile::Profile;
 use crate::{claude, codex, cursor, gemini, opencode, qwen};
 
@@ -63,6 +64,11 @@ impl AgentClient {
     /// Whether it can be told at its start what it may do without asking.
     pub fn has_permission_modes(self) -> bool {
         self.profile().launch.as_ref().is_some_and(|launch| launch.permission_option.is_some())
+    }
+
+    /// Whether a process of it is a single run; where nothing shows that, it is none.
+    pub fn is_single_run(self, invocation: &Invocation) -> bool {
+        invocation.is_of(self.as_str()) && (self.profile().is_single_run)(invocation)
     }
 
     /// The client that a command starts, if it is one of these.

@@ -52,6 +52,9 @@ pub enum ConversationFormat {
         session_in: fn(file_name: &str) -> Option<&str>,
         /// What a line shows to the model; the file may be that of an agent inside a session.
         shown: fn(line: &str, is_inside: bool) -> Option<Shown>,
+        /// When a line was written, in milliseconds since the epoch, if it is a part of the model's answer: what the model was shown
+        /// for it stands before it.
+        answered: fn(line: &str) -> Option<i64>,
     },
     /// One SQLite database for all: a copy of it is read, together with its write-ahead log.
     Database {

@@ -27,6 +27,7 @@ pub(crate) static PROFILE: Profile = Profile {
     title: "Cursor",
     variables: &[],
     session_variable: None,
+    is_single_run: |_| false,
     settings,
     left_to_do,
     check: SelfCheck::Impossible,

@@ -5,6 +5,7 @@ use crate::client::AgentClient;
 use crate::conversations::Conversations;
 use crate::folders::{Folders, Scope};
 use crate::hook::HookFormat;
+use crate::invocation::Invocation;
 use crate::launch::Launch;
 use crate::settings::{Identity, SettingsError, SettingsFile};
 use crate::wake::WakeMethod;
@@ -22,6 +23,9 @@ pub struct Profile {
     pub variables: &'static [&'static str],
     /// The variable in which its child processes find the conversation's id, if they do.
     pub session_variable: Option<&'static str>,
+    /// Whether a process of it is a single run, which a program or a script started with a task of its own and which ends with
+    /// its turn.
+    pub is_single_run: fn(&Invocation) -> bool,
     /// Its settings files, and what of ours belongs into them.
     pub settings: fn(Scope, &Folders, &Identity) -> Vec<SettingsFile>,
     /// What the user has to do after the installation, which we never do for them: trust is theirs to give.

@@ -57,6 +57,12 @@ pub fn time_of(entry: &Object) -> Option<i64> {
     Some(Stamp::from_json(entry.get("timestamp")?.get()).ok()?.as_millis())
 }
 
+/// When a line was written, if it is an entry of this type.
+pub(crate) fn time_if(line: &str, kind: &str) -> Option<i64> {
+    let entry = Object::parse(line).ok()?;
+    time_of(&entry).filter(|_| entry.string("type").as_deref() == Some(kind))
+}
+
 /// An object below a key.
 pub(crate) fn below<'a>(entry: &Object<'a>, key: &str) -> Option<Object<'a>> {
     Object::parse(entry.get(key)?.get()).ok()

@@ -33,7 +33,8 @@ fn each_client_keeps_what_its_model_was_shown_once() {
     ];
     for (client, text, expected) in rows {
         let format = &client.profile().conversations.as_ref().unwrap().format;
-        let ConversationFormat::JsonLines { shown, .. } = format else { panic!("{client}") };
+        let ConversationFormat::JsonLines { shown, answered, .. } = format else { panic!("{client}") };
+        assert!(text.lines().filter_map(answered).count() > 0, "{client}: its model answers");
         let all: Vec<Shown> = text.lines().filter_map(|line| shown(line, false)).collect();
         let listed = all.iter().filter(|shown| shown.shape == Shape::Listed);
         let ids: Vec<String> = listed
@@ -94,7 +95,7 @@ fn a_real_conversation_shows_what_was_pushed_into_it_once_under_our_id() {
 fn no_line_makes_a_reader_fail() {
     for client in AgentClient::ALL {
         let Some(conversations) = &client.profile().conversations else { continue };
-        let ConversationFormat::JsonLines { shown, .. } = conversations.format else { continue };
+        let ConversationFormat::JsonLines { shown, answered, .. } = conversations.format else { continue };
         for line in [
             "",
             "{",
@@ -108,6 +109,7 @@ fn no_line_makes_a_reader_fail() {
             r#"{"type":"attachment","attachment":{"type":"hook_additional_context","content":"x"}}"#,
         ] {
             assert!(shown(line, false).is_none_or(|shown| shown.texts.is_empty()), "{client} {line}");
+            assert_eq!(answered(line), None, "{client} {line}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A note is no promise: if it is lost, mail is put before the agent once more. So it is replaced whole but not synced.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
@@ -71,6 +71,11 @@ impl SessionNote {
     pub fn all_of(mailbox: &Mailbox, state: &State) -> Vec<String> {
         let notes = fs::read_dir(state.sessions(&mailbox.owner())).into_iter().flatten().flatten();
         notes.filter_map(|note| disk::read_to_string(note.path()).ok()).collect()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What it says, if there is one.

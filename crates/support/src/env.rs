@@ -54,6 +54,23 @@ impl TestEnv {
         self.folder.path().join("home")
     }
 
+    /// What Claude Code's registry says of a session in this test's own process, which waits for its user's permission.
+    pub fn lists_waiting_session(&self, session: &str, folder: &str) -> PathBuf {
+        let (pid, cwd) = (std::process::id(), self.home().join(folder));
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let since = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
+        let entry = serde_json::json!({
+            "pid": pid, "procStart": since, "sessionId": session, "cwd": cwd, "status": "waiting",
+            "waitingFor": "permission",
+        });
+        let registry = self.root().join("sessions");
+        for folder in [&registry, &cwd] {
+            fs::create_dir_all(folder).expect("a folder in the temp folder");
+        }
+        fs::write(registry.join(format!("{pid}.json")), entry.to_string()).expect("an entry");
+        cwd
+    }
+
     /// The shared tree, for the store and the office.
     pub fn store_root(&self) -> Root {
         Root::new(self.root())

@@ -1,6 +1,7 @@
 //! What needs a person or waits, one row each.
 
 use atm_office::protocol::plan::PlanView;
+use atm_office::sessions::WaitingSession;
 use atm_office::trail::pending::Waiting;
 use atm_office::view::mute::{Mute, Muted};
 use atm_office::view::{Attention, MessageView};
@@ -14,6 +15,8 @@ pub(crate) enum Need<'a> {
     ForYou(&'a MessageView),
     /// What somebody should look at.
     Look(&'a Attention),
+    /// A session beside the team that waits for its user.
+    Session(&'a WaitingSession),
     /// What waits as it should.
     Waits(&'a Waiting),
     /// What is left out for a while.
@@ -27,6 +30,7 @@ impl Need<'_> {
             Self::Plan(plan) => Some(&plan.id),
             Self::ForYou(message) => Some(&message.id),
             Self::Look(attention) => attention.message.as_deref(),
+            Self::Session(_) => None,
             Self::Waits(waiting) => Some(&waiting.message.id),
             Self::Muted(mute) => (mute.kind == Muted::Message).then_some(&mute.what),
         }
@@ -38,6 +42,8 @@ impl Need<'_> {
             Self::Plan(plan) => Some(&plan.from),
             Self::ForYou(message) => Some(&message.from),
             Self::Look(attention) => attention.who.as_deref(),
+            // It is no member of the team that actions are in.
+            Self::Session(_) => None,
             Self::Waits(waiting) => Some(&waiting.message.to),
             Self::Muted(mute) => (mute.kind == Muted::Member).then_some(&mute.what),
         }

@@ -273,6 +273,7 @@ impl State {
         let mut needs: Vec<Need> = known.plans.iter().map(Need::Plan).collect();
         let is_plan = |id: &str| known.plans.iter().any(|plan| plan.id == id);
         needs.extend(picture.for_you.iter().rev().filter(|message| !is_plan(&message.id)).map(Need::ForYou));
+        needs.extend(picture.sessions_waiting.iter().map(Need::Session));
         needs.extend(picture.attention.iter().map(Need::Look));
         let is_told = |waiting: &&Waiting| {
             let id = Some(&waiting.message.id);

@@ -1,5 +1,6 @@
 //! Carries out effects with the office, as the commands do.
 
+use std::slice;
 use std::sync::mpsc::{Receiver, Sender};
 
 use atm_office::mail::send::{Letter, SendOptions, Sent};
@@ -88,7 +89,8 @@ fn look_up(settings: &Settings, load: Load) -> Loaded {
 fn known(settings: &Settings, name: &TeamName) -> Result<TeamKnown, OfficeError> {
     let office = &settings.office;
     let mut team = office.team_to_look_at(name)?;
-    let picture = team.picture(&settings.me)?;
+    let mut picture = team.picture(&settings.me)?;
+    office.put_sessions_beside(slice::from_mut(&mut picture));
     let tasks = team.tasks().list(&TaskFilter::default())?.tasks;
     let mut plans = team.plans()?;
     plans.retain(|plan| plan.state == PlanState::Open && !picture.mutes_message(&plan.id));

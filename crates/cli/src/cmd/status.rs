@@ -6,7 +6,7 @@ pub(crate) mod show;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use atm_office::sessions::{Recipient, WaitingSession, is_team};
+use atm_office::sessions::{Recipient, WaitingSession};
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
 use atm_wire::{Stamp, TeamName};
@@ -76,8 +76,8 @@ impl Status {
         }
         let teams = match self.several.teams(context) {
             Err(Failure::Told(told)) if self.is_bare && !context.out.json && told.code == "no_teams" => {
-                let waiting = context.office.sessions_that_wait()?;
-                show::sessions(&mut context.out, &waiting)?;
+                let waiting = context.office.sessions_beside(&[])?;
+                show::sessions(&mut context.out, &waiting.iter().collect::<Vec<_>>())?;
                 return show::how_to_begin(context).map(|()| 0);
             }
             Err(Failure::Told(told)) if self.is_bare && told.code == "which_team" => context.teams(true)?,
@@ -88,8 +88,7 @@ impl Status {
                 if context.out.json {
                     context.out.document(&pictures)?;
                 } else {
-                    let waiting = beside(context, &pictures)?;
-                    context.out.line(show::marks(&pictures, waiting.len()))?;
+                    context.out.line(show::marks(&pictures, waiting(&pictures).len()))?;
                 }
                 return Ok(0);
             }
@@ -109,8 +108,7 @@ impl Status {
     }
 
     fn show(&self, pictures: &[TeamPicture], context: &mut Context) -> Result<(), Failure> {
-        // Who names a team asks about that one alone.
-        let waiting = if context.global.team.is_empty() { beside(context, pictures)? } else { Vec::new() };
+        let waiting = waiting(pictures);
         if self.line {
             if let [picture] = pictures {
                 let marks = show::marks(std::slice::from_ref(picture), waiting.len());
@@ -144,10 +142,7 @@ impl Status {
         let mut last = None;
         while left > 0 {
             let pictures = take(context, teams)?;
-            let mut essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
-            if !context.out.json {
-                essence.extend(beside(context, &pictures)?.into_iter().map(|one| one.attention.what));
-            }
+            let essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
             if last.as_ref() != Some(&essence) {
                 if context.out.json {
                     for picture in &pictures {
@@ -173,16 +168,20 @@ impl Status {
     }
 }
 
-/// The sessions that wait for their user, and that none of these pictures has.
-fn beside(context: &Context, pictures: &[TeamPicture]) -> Result<Vec<WaitingSession>, Failure> {
-    let has_sessions = pictures.iter().any(|picture| is_team(&picture.team));
-    let mut waiting = context.office.sessions_that_wait()?;
-    waiting.retain(|session| !(has_sessions && session.has_mailbox));
-    Ok(waiting)
+/// The sessions that wait for their user, beside these pictures.
+fn waiting(pictures: &[TeamPicture]) -> Vec<&WaitingSession> {
+    pictures.iter().flat_map(|picture| &picture.sessions_waiting).collect()
 }
 
-/// What each team looks like now, to the one who asks.
+/// What each team looks like now, to the one who asks, with the sessions beside them.
 fn take(context: &Context, teams: &[TeamName]) -> Result<Vec<TeamPicture>, Failure> {
     let who = context.sender()?;
-    teams.iter().map(|team| Ok(context.office.picture(team, &who)?)).collect()
+    let pictures: Result<Vec<_>, Failure> =
+        teams.iter().map(|team| Ok(context.office.picture(team, &who)?)).collect();
+    let mut pictures = pictures?;
+    // Who names a team asks about that one alone.
+    if context.global.team.is_empty() {
+        context.office.put_sessions_beside(&mut pictures);
+    }
+    Ok(pictures)
 }

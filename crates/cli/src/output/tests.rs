@@ -234,6 +234,7 @@ fn a_team_in_one_look_fits() {
         ],
         for_you: vec![mail("a race in the session store; the fix is on branch fix-login", false)],
         muted: Vec::new(),
+        sessions_waiting: Vec::new(),
         tasks: TaskCounts::default(),
         lead_signs: false,
         looked: Looked { inboxes: 3, unreadable: Vec::new(), unread_after_ms: 600_000, cut: false },

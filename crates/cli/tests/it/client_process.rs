@@ -39,6 +39,13 @@ impl ClientProcess {
         Self::run(world, &[script.to_str().unwrap()])
     }
 
+    /// A process that is `codex exec` by its command line.
+    pub(crate) fn single_run_of_codex(world: &World) -> Self {
+        // What is found on the path may be a script that runs another program.
+        let named = r#"import os, sys; os.execv(sys.executable, ["codex", "-c", sys.argv[1], "exec"])"#;
+        Self::run(world, &["-c", named, CLIENT])
+    }
+
     fn run(world: &World, words: &[&str]) -> Self {
         let mut child = world
             .program("python3")

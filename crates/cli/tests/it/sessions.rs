@@ -68,6 +68,25 @@ fn sessions_of_clients_without_a_variable_write_and_answer_as_who_they_are() {
     }
 }
 
+/// A script's run swallowed the mail that waited for its folder.
+#[test]
+fn a_single_run_of_another_client_leaves_the_mail_of_its_folder_and_takes_what_names_it() {
+    let world = World::new();
+    let mut script = Session::silent(&world, FIRST, "shop");
+    script.client = "codex";
+    script.process = ClientProcess::single_run_of_codex(&world);
+    assert_eq!(script.hook("SessionStart"), "");
+    world.ok(&["send", "shop", "for the next one"]);
+    let sent = world.json(&["send", FIRST, "for the run"]);
+    assert_eq!(sent["status"], "delivered", "{sent}");
+    let said = script.hook("UserPromptSubmit");
+    assert!(said.contains("for the run") && !said.contains("for the next one"), "{said}");
+    script.hook("Stop");
+    drop(script);
+    let said = Session::start(&world, SECOND, "shop").hook("UserPromptSubmit");
+    assert!(said.contains("for the next one") && !said.contains("for the run"), "{said}");
+}
+
 #[test]
 fn mail_waits_for_the_next_session_of_a_folder() {
     let world = World::new();
@@ -308,6 +327,19 @@ fn a_session_that_waits_for_its_user_needs_a_look_without_mail_and_beside_a_team
             assert_eq!(shown.contains(needs), !of_team, "{has_mailbox} {words:?}: {shown}");
             assert!(!of_team || shown.contains("shop (waits for you"), "{shown}");
         }
+        let beside = |words: &[&str]| -> Vec<Value> {
+            let answer = world.json(words);
+            let pictures = answer.as_array().cloned().unwrap_or_else(|| vec![answer]);
+            pictures
+                .iter()
+                .flat_map(|picture| picture["sessions_waiting"].as_array().unwrap().clone())
+                .collect()
+        };
+        let [session] = &beside(&["status"])[..] else { panic!("one session waits") };
+        assert_eq!((&session["session"], &session["client"]), (&json!(FIRST), &json!("claude")), "{session}");
+        assert_eq!((&session["name"], &session["waits_for"]), (&json!("shop"), &Value::Null), "{session}");
+        assert_eq!(beside(&["status", "--all-teams"]).len(), usize::from(!has_mailbox));
+        assert_eq!(beside(&["status", "-t", "dev"]), [] as [Value; 0], "one team was asked about");
         assert_eq!(world.ok(&["status", "--line"]), "✉0 !1\n", "{has_mailbox}");
         let lines = world.ok(&["status", "--line", "--all-teams"]);
         let expected = if has_mailbox { "dev ✉0 !0\nsessions ✉0 !1\n" } else { "✉0 !1\n" };

@@ -1,6 +1,7 @@
 //! What the API shows: the shapes of the command line, in pages.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -67,6 +68,28 @@ fn every_answer_is_as_the_description_says() {
     let text = openapi.to_string();
     for name in text.split("\"#/components/schemas/").skip(1).map(|rest| rest.split('"').next().unwrap()) {
         assert!(openapi["components"]["schemas"][name].is_object(), "{name}");
+    }
+}
+
+/// A session that waits for its user was on no page but that of the team of sessions.
+#[test]
+fn sessions_that_wait_for_their_user_are_beside_every_team_in_the_api_and_on_the_pages() {
+    let server = Server::new();
+    let folder = server.world.lists_waiting_session("0b7e1c52-3f6a", "sh\u{202e}op");
+    let openapi = server.get("/openapi.json").json();
+    let picture = server.get("/api/v1/teams/dev").json();
+    let whole = json!({ "components": openapi["components"], "$ref": "#/components/schemas/picture" });
+    let found = validator(&whole).validate(&picture).map_err(|error| error.to_string());
+    assert_eq!(found, Ok(()), "{picture}");
+    let session = &picture["sessions_waiting"][0];
+    assert_eq!((&session["client"], &session["waits_for"]), (&json!("claude"), &json!("permission")));
+    assert_eq!(session["folder"].as_str().map(Path::new), Some(folder.canonicalize().unwrap().as_path()));
+    assert!(openapi["components"]["schemas"]["waiting-session"].is_object());
+    for page in ["/", "/teams/dev"] {
+        let said = server.get(page).body;
+        assert_eq!(said.matches("need-session-0b7e1c52-3f6a").count(), 1, "{said}");
+        assert!(said.contains("session sh\\u{202e}op is waiting for permission"), "{said}");
+        assert!(!said.contains('\u{202e}'), "{said}");
     }
 }
 

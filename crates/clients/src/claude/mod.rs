@@ -45,6 +45,8 @@ pub(crate) static PROFILE: Profile = Profile {
     title: "Claude Code",
     variables: &[VARIABLE],
     session_variable: Some("CLAUDE_CODE_SESSION_ID"),
+    // Its registry of sessions says so, and its command line need not.
+    is_single_run: |_| false,
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
@@ -64,6 +66,7 @@ pub(crate) static PROFILE: Profile = Profile {
         format: ConversationFormat::JsonLines {
             session_in: |name| name.strip_suffix(".jsonl"),
             shown: transcript::shown,
+            answered: transcript::answered,
         },
         openness: |_, _| Openness::Unknown,
     }),

@@ -17,6 +17,9 @@ pub use crate::shown::time_of;
 /// Words before the reason for which a hook keeps it from stopping.
 const STOP_FEEDBACK: &str = "Stop hook feedback:\n";
 
+/// In place of a model's name, where the client answers by itself.
+const SYNTHETIC: &str = "<synthetic>";
+
 /// What a line shows to the model, if it does. Beside a lead's own entries stand those of members that run inside it;
 /// where the whole file is such a member's, `is_inside` says so.
 pub fn shown(line: &str, is_inside: bool) -> Option<Shown> {
@@ -86,6 +89,17 @@ pub fn begins_turn(entry: &Object, is_inside: bool) -> bool {
     !elements(content).into_iter().any(is_result)
 }
 
+/// When a line was written, if it is a part of the model's answer, and not what the client says in its place.
+pub(super) fn answered(line: &str) -> Option<i64> {
+    let entry = Object::parse(line).ok()?;
+    let model = below(&entry, "message").and_then(|message| Some(message.string("model")?.into_owned()));
+    let is_answer = entry.string("type").as_deref() == Some("assistant")
+        && !is(&entry, "isSidechain")
+        && !is(&entry, "isApiErrorMessage")
+        && model.as_deref() != Some(SYNTHETIC);
+    time_of(&entry).filter(|_| is_answer)
+}
+
 /// An entry's part in the talk with the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -148,6 +162,23 @@ mod tests {
         let stamped = user(r#","uuid":"u1","timestamp":"2026-11-15T18:54:18.702Z""#, r#""x""#);
         let shown = shown(&stamped, false).unwrap();
         assert_eq!((shown.entry.as_deref(), shown.at), (Some("u1"), Some(1_794_768_858_702)));
+    }
+
+    #[test]
+    fn an_answer_is_the_models_own_and_in_its_own_conversation() {
+        let line = |more: &str, model: &str| {
+            let time = r#""timestamp":"2026-11-15T18:54:18.702Z""#;
+            format!(r#"{{"type":"assistant",{time}{more},"message":{{"model":"{model}","content":[]}}}}"#)
+        };
+        assert_eq!(answered(&line("", "claude")), Some(1_794_768_858_702));
+        for other in [
+            line("", SYNTHETIC),
+            line(r#","isSidechain":true"#, "claude"),
+            line(r#","isApiErrorMessage":true"#, "claude"),
+            user(r#","timestamp":"2026-11-15T18:54:18.702Z""#, r#""hello""#),
+        ] {
+            assert_eq!(answered(&other), None, "{other}");
+        }
     }
 
     /// A peer's words are its own: what they quote is no mail, and the id alone tells which message it is.

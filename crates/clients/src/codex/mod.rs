@@ -12,6 +12,7 @@ use crate::command::CommandLine;
 use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput, Remembers};
+use crate::invocation::{Invocation, is_among};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, edit_hook, grouped_hooks};
@@ -30,6 +31,11 @@ const EVENTS: [(HookEvent, &str); 6] = [
 /// The hook before a tool is called, and the tools that edit.
 const BEFORE_TOOL: &str = "PreToolUse";
 const EDITORS: &str = "apply_patch|Edit|Write";
+/// Its commands that take a turn without a terminal, and end.
+const SINGLE_RUNS: [&str; 3] = ["exec", "e", "review"];
+/// Its options, before a command, whose value is a word of its own.
+const WITH_VALUE: &str = "-c --config --enable --disable --remote --remote-auth-token-env -m --model --local-provider -p \
+    --profile -s --sandbox -C --cd --add-dir -a --ask-for-approval";
 /// At the end of a session it waits no longer.
 const SECONDS_AT_THE_END: u64 = 3;
 
@@ -39,6 +45,7 @@ pub(crate) static PROFILE: Profile = Profile {
     title: "Codex",
     variables: &[VARIABLE],
     session_variable: None,
+    is_single_run,
     settings,
     left_to_do,
     check: app_server::CHECK,
@@ -54,7 +61,11 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, Some(VARIABLE), ".codex").join("sessions"),
-        format: ConversationFormat::JsonLines { session_in: thread_in, shown: rollout::shown },
+        format: ConversationFormat::JsonLines {
+            session_in: thread_in,
+            shown: rollout::shown,
+            answered: rollout::answered,
+        },
         openness: threads::openness,
     }),
     wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),
@@ -67,6 +78,14 @@ pub(crate) static PROFILE: Profile = Profile {
     has_rewake_hook: false,
     serves_folders: false,
 };
+
+fn is_single_run(invocation: &Invocation) -> bool {
+    let values = |option: &str| match option {
+        "-i" | "--image" => usize::MAX,
+        option => usize::from(is_among(option, WITH_VALUE)),
+    };
+    invocation.first_word(values).is_some_and(|word| SINGLE_RUNS.contains(&word))
+}
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
     let folder = folders.below(scope, Some(VARIABLE), ".codex");
@@ -125,5 +144,39 @@ fn left_to_do(scope: Scope) -> &'static [&'static str] {
     match scope {
         Scope::User => &ALL[..2],
         Scope::Project => &ALL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::invoked;
+
+    #[test]
+    fn a_run_of_exec_or_review_is_a_single_one() {
+        for (line, expected) in [
+            ("codex", false),
+            ("codex exec hi", true),
+            ("codex e hi", true),
+            ("codex review", true),
+            ("codex exec --skip-git-repo-check --dangerously-bypass-hook-trust resume --last hi", true),
+            ("/opt/vendor/codex -c model=o3 exec hi", true),
+            ("codex -m gpt --sandbox read-only -a never -C /w --add-dir /v exec hi", true),
+            ("codex --model=gpt --search exec hi", true),
+            ("codex -c exec", false),
+            ("codex -p exec hi", false),
+            ("node /usr/lib/node_modules/@openai/codex/bin/codex.js exec hi", true),
+            // A prompt, not a command.
+            ("codex please exec", false),
+            ("codex -- exec-like", false),
+            ("codex resume --last", false),
+            ("codex app-server", false),
+            ("codex exec-server", false),
+            ("codex mcp-server", false),
+            ("codex -i a.png exec", false),
+            ("codex <", false),
+        ] {
+            assert_eq!(is_single_run(&invoked(line)), expected, "{line}");
+        }
     }
 }

@@ -9,7 +9,7 @@
 
 use atm_wire::json::Object;
 
-use crate::shown::{Shape, Shown, below, is_ours, texts_of};
+use crate::shown::{Shape, Shown, below, is_ours, texts_of, time_of};
 
 /// Around the reason for which a hook keeps it from stopping.
 const HOOK_PROMPT: &str = "<hook_prompt ";
@@ -33,4 +33,12 @@ pub(super) fn shown(line: &str, _: bool) -> Option<Shown> {
     };
     let id = payload.string("id").map(std::borrow::Cow::into_owned);
     Some(Shown { entry: id, ..shown.of(&entry, "id") })
+}
+
+/// When a line was written, if it is a part of the model's answer.
+pub(super) fn answered(line: &str) -> Option<i64> {
+    let entry = Object::parse(line).ok()?;
+    let payload =
+        below(&entry, "payload").filter(|_| entry.string("type").as_deref() == Some("response_item"))?;
+    time_of(&entry).filter(|_| payload.string("role").as_deref() == Some("assistant"))
 }

@@ -5,7 +5,7 @@
 
 use atm_wire::json::Object;
 
-use crate::shown::{Shape, Shown, is_ours, texts_with_tools, unescaped};
+use crate::shown::{Shape, Shown, is_ours, texts_with_tools, time_if, unescaped};
 
 /// Around a hook's text.
 const HOOK_CONTEXT: &str = "<hook_context>";
@@ -24,4 +24,9 @@ pub(super) fn shown(line: &str, _: bool) -> Option<Shown> {
         Shown { shape: Shape::Framed, texts, ..Shown::default() }
     };
     Some(shown.of(&entry, "id"))
+}
+
+/// When a line was written, if it is a part of the model's answer.
+pub(super) fn answered(line: &str) -> Option<i64> {
+    time_if(line, "gemini")
 }

@@ -9,6 +9,7 @@ use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
+use crate::invocation::Invocation;
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{
@@ -35,6 +36,7 @@ pub(crate) static PROFILE: Profile = Profile {
     title: "Gemini CLI",
     variables: &[],
     session_variable: None,
+    is_single_run,
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain },
@@ -52,7 +54,7 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, None, ".gemini").join("tmp"),
-        format: ConversationFormat::JsonLines { session_in, shown: chat::shown },
+        format: ConversationFormat::JsonLines { session_in, shown: chat::shown, answered: chat::answered },
         openness: |_, _| Openness::Unknown,
     }),
     wake: None,
@@ -61,6 +63,14 @@ pub(crate) static PROFILE: Profile = Profile {
     has_rewake_hook: false,
     serves_folders: false,
 };
+
+/// Without a terminal it takes one turn, whatever it was told, unless an editor speaks to it.
+fn is_single_run(invocation: &Invocation) -> bool {
+    let has = |letter, name| invocation.has_option(letter, name);
+    let goes_on =
+        has(Some('i'), "--prompt-interactive") || has(None, "--acp") || has(None, "--experimental-acp");
+    !goes_on && (has(Some('p'), "--prompt") || invocation.has_terminal == Some(false))
+}
 
 /// Its times are milliseconds.
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
@@ -99,4 +109,40 @@ fn session_in(file_name: &str) -> Option<&str> {
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {
     &["in a folder that you do not trust Gemini CLI shows the server as disabled: /permissions trusts it"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::invoked;
+
+    #[test]
+    fn a_run_with_a_prompt_or_without_a_terminal_is_a_single_one() {
+        for (line, expected) in [
+            ("gemini", false),
+            ("gemini -p hi", true),
+            ("gemini --prompt hi", true),
+            ("gemini --prompt=hi", true),
+            ("gemini -yp hi", true),
+            ("gemini --resume latest -m gemini-2.5-flash --approval-mode yolo -p hi", true),
+            ("node --max-old-space-size=4096 /usr/bin/gemini -p hi", true),
+            ("node --no-warnings /usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js -y", false),
+            // A prompt without an option opens the terminal UI, where there is a terminal.
+            ("gemini explain", false),
+            ("gemini explain <", true),
+            ("gemini <", true),
+            ("gemini -i hi", false),
+            ("gemini --prompt-interactive hi", false),
+            ("gemini --prompt-interactive=hi <", false),
+            ("gemini --acp <", false),
+            ("gemini --experimental-acp <", false),
+            ("gemini -- -p", false),
+        ] {
+            assert_eq!(is_single_run(&invoked(line)), expected, "{line}");
+        }
+        // Where the system does not show what a process reads from.
+        let shown = |line| Invocation { has_terminal: None, ..invoked(line) };
+        assert!(is_single_run(&shown("gemini -p hi")));
+        assert!(!is_single_run(&shown("gemini explain")));
+    }
 }

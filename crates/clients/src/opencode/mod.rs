@@ -13,6 +13,7 @@ use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, Remembers};
+use crate::invocation::{Invocation, is_among};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
@@ -24,12 +25,17 @@ const CONFIG_VARIABLE: &str = "XDG_CONFIG_HOME";
 /// The plugin that takes the place of hooks.
 const PLUGIN: &str = include_str!("plugin.js");
 
+/// Its options, before a command, whose value is a word of its own.
+const WITH_VALUE: &str =
+    "--log-level --port --hostname --mdns-domain -m --model -s --session --prompt --agent --replay-limit";
+
 pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Opencode,
     name: NAME,
     title: "OpenCode",
     variables: &[CONFIG_VARIABLE, DATA_VARIABLE],
     session_variable: None,
+    is_single_run,
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
@@ -59,6 +65,17 @@ pub(crate) static PROFILE: Profile = Profile {
     has_rewake_hook: true,
     serves_folders: true,
 };
+
+/// With `--attach`, the session is one of the server, which goes on.
+fn is_single_run(invocation: &Invocation) -> bool {
+    let values = |option: &str| match option {
+        "--cors" => usize::MAX,
+        option => usize::from(is_among(option, WITH_VALUE)),
+    };
+    let goes_on =
+        || invocation.has_option(Some('i'), "--interactive") || invocation.has_option(None, "--attach");
+    invocation.first_word(values) == Some("run") && !goes_on()
+}
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
     let (config, plugins) = match scope {
@@ -112,4 +129,34 @@ fn left_to_do(_: Scope) -> &'static [&'static str] {
     &[
         "start OpenCode anew; with a plugin it fetches the package @opencode-ai/plugin once, and needs the network for that",
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::invoked;
+
+    #[test]
+    fn a_run_that_takes_one_turn_by_itself_is_a_single_one() {
+        for (line, expected) in [
+            ("opencode", false),
+            ("opencode run hi", true),
+            ("opencode run --continue hi", true),
+            ("/opt/opencode --print-logs --log-level DEBUG run hi", true),
+            ("bun run /src/index.ts run hi", true),
+            ("opencode run --interactive", false),
+            ("opencode run -i hi", false),
+            ("opencode run --attach http://localhost:4096 hi", false),
+            ("opencode run --attach=http://localhost:4096 hi", false),
+            ("opencode serve", false),
+            ("opencode web", false),
+            ("opencode attach http://localhost:4096", false),
+            ("opencode acp <", false),
+            ("opencode --prompt run", false),
+            ("opencode /w/run", false),
+            ("opencode pr 7", false),
+        ] {
+            assert_eq!(is_single_run(&invoked(line)), expected, "{line}");
+        }
+    }
 }

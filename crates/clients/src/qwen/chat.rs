@@ -5,7 +5,7 @@
 
 use atm_wire::json::Object;
 
-use crate::shown::{Shape, Shown, below, is_ours, texts_with_tools, unescaped};
+use crate::shown::{Shape, Shown, below, is_ours, texts_with_tools, time_if, unescaped};
 
 /// Around a hook's text.
 const PROMPT_CONTEXT: &str = "<qwen:user-prompt-submit-context>";
@@ -27,4 +27,9 @@ pub(super) fn shown(line: &str, _: bool) -> Option<Shown> {
         _ => return None,
     };
     Some(shown.of(&entry, "uuid"))
+}
+
+/// When a line was written, if it is a part of the model's answer.
+pub(super) fn answered(line: &str) -> Option<i64> {
+    time_if(line, "assistant")
 }

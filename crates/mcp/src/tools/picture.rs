@@ -1,6 +1,7 @@
 //! The picture of the team, the one that `atm status` shows: who is there and why, what waits, what needs a look.
 
 use std::collections::HashSet;
+use std::slice;
 
 use atm_office::OfficeError;
 use atm_office::people::members::MemberView;
@@ -52,6 +53,10 @@ impl Call for Members {
             }
             picture => picture?,
         };
+        // Sessions without a team are no business of a member that does not lead.
+        if desk.leads(&team) {
+            desk.office().put_sessions_beside(slice::from_mut(&mut picture));
+        }
         keep_what_may_be_seen(desk, team.name(), &mut picture);
         let front = Front { is_whole: desk.settings.profile == Profile::All, leads: desk.leads(&team) };
         let members = picture.members.iter().map(|member| front.member(member, &picture));
@@ -159,6 +164,8 @@ fn about(desk: &Desk, picture: &TeamPicture) -> Vec<String> {
     let is_member = |who: &str| picture.members.iter().any(|member| member.name == who);
     let others = picture.attention.iter().filter(|one| !one.who.as_deref().is_some_and(is_member));
     said.extend(others.take(MOST).map(|attention| attention.what.clone()));
+    let sessions = picture.sessions_waiting.iter().take(MOST);
+    said.extend(sessions.map(|session| visible::line(&session.what).into_owned()));
     if let Some(first) = picture.for_you.first() {
         said.push(format!("{} unread for {}: read_inbox.", picture.for_you.len(), visible::name(&first.to)));
     }

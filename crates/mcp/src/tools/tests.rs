@@ -193,6 +193,22 @@ fn a_member_sees_in_the_picture_what_is_its_own_business() {
     assert!(shown.contains("attention") && !shown.contains("check_teammate"), "no such tool: {shown}");
 }
 
+/// A session that waits for its user was in the picture of the team of sessions alone.
+#[test]
+fn a_lead_is_told_of_sessions_that_wait_for_their_user_and_a_member_is_not() {
+    let env = team();
+    env.lists_waiting_session("0b7e1c52-3f6a", "sh\u{202e}op");
+    for (identity, is_told) in [(None, true), (Some("team-lead@dev"), true), (Some("bob@dev"), false)] {
+        let (_, notes) = call(&desk(&env, identity, Profile::All), "members", json!({}));
+        let told = notes.iter().find(|note| note.contains("waiting for permission"));
+        assert_eq!(told.is_some(), is_told, "{identity:?}: {notes:?}");
+        assert!(
+            told.is_none_or(|note| note == "session sh\\u{202e}op is waiting for permission"),
+            "{notes:?}"
+        );
+    }
+}
+
 #[test]
 fn a_picture_with_much_to_look_at_keeps_to_the_budget() {
     let env = team();

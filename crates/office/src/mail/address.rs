@@ -74,7 +74,7 @@ impl Routes<'_, '_> {
         // Whether it is there, its home knows.
         let delivery = match machine {
             Some(_) => Delivery::Delivered,
-            None => whereabouts(there, &to, options.create, &mut warnings)?,
+            None => whereabouts(there, &to, letter.session.as_deref(), options.create, &mut warnings)?,
         };
         let sender = home.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
@@ -154,7 +154,7 @@ impl Addressed {
         to: MemberName,
     ) -> Result<Self, OfficeError> {
         let (office, mut warnings) = (team.office(), Vec::new());
-        let delivery = whereabouts(team, &to, false, &mut warnings)?;
+        let delivery = whereabouts(team, &to, draft.ours.session.as_deref(), false, &mut warnings)?;
         let content = if draft.text.starts_with('{') { content } else { Content::Text };
         let text = match delivery {
             Delivery::Queued if !content.is_protocol() => {
@@ -217,13 +217,16 @@ impl<'t, 'a> Routes<'t, 'a> {
 fn whereabouts(
     team: &Team<'_>,
     to: &MemberName,
+    session: Option<&str>,
     create: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Delivery, OfficeError> {
     let name = team.name();
     match team.config().member(to.as_str()) {
         _ if to.as_str() == USER => Ok(Delivery::Delivered),
-        Some(member) if sessions::is_team(name) => Ok(team.office().session_delivery(member, warnings)),
+        Some(member) if sessions::is_team(name) => {
+            Ok(team.office().session_delivery(member, session, warnings))
+        }
         Some(member) if team.why_off(member).is_some() => {
             warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
             Ok(Delivery::Queued)

@@ -1,10 +1,11 @@
 //! The client that a hook or a server of ours runs below: the nearest process above it that is not a shell.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use atm_clients::AgentClient;
 use atm_clients::claude::process::agent_id;
+use atm_clients::{AgentClient, Invocation};
 
 /// Clients call us directly, or through one shell or two.
 const AT_MOST: usize = 4;
@@ -22,6 +23,8 @@ pub struct ClientProcess {
     pub start: String,
     /// The member that its command line names: `NAME@TEAM`.
     pub agent_id: Option<String>,
+    /// How it was started.
+    pub invocation: Invocation,
 }
 
 /// What is known of one process.
@@ -30,6 +33,15 @@ struct Process {
     parent: u64,
     start: String,
     words: Vec<String>,
+    has_terminal: Option<bool>,
+}
+
+impl Process {
+    fn into_client(self, pid: u64) -> ClientProcess {
+        let agent_id = agent_id(self.words.iter().map(String::as_str));
+        let invocation = Invocation { words: self.words, has_terminal: self.has_terminal };
+        ClientProcess { pid, start: self.start, agent_id, invocation }
+    }
 }
 
 /// The client above a process whose parent is `parent`.
@@ -53,8 +65,7 @@ fn find_named(parent: u64, look: impl Fn(u64) -> Option<Process>) -> Option<Clie
     for _ in 0..FARTHEST {
         let process = Some(pid).filter(|pid| *pid > 1).and_then(&look)?;
         if is_client(&process.words) {
-            let agent_id = agent_id(process.words.iter().map(String::as_str));
-            return Some(ClientProcess { pid, start: process.start, agent_id });
+            return Some(process.into_client(pid));
         }
         pid = process.parent;
     }
@@ -85,8 +96,7 @@ fn find(parent: u64, look: impl Fn(u64) -> Option<Process>) -> Option<ClientProc
         }
         let process = look(pid)?;
         if !is_shell(&process.words) {
-            let agent_id = agent_id(process.words.iter().map(String::as_str));
-            return Some(ClientProcess { pid, start: process.start, agent_id });
+            return Some(process.into_client(pid));
         }
         pid = process.parent;
     }
@@ -106,7 +116,19 @@ fn by_proc(pid: u64) -> Option<Option<Process>> {
         return fs::metadata("/proc/self/stat").is_ok().then_some(None);
     };
     let line = fs::read(format!("{folder}/cmdline")).unwrap_or_default();
-    Some(of_stat(&stat, &line))
+    let has_terminal =
+        has_terminal(&[0, 1].map(|stream| fs::read_link(format!("{folder}/fd/{stream}")).ok()));
+    Some(of_stat(&stat, &line).map(|process| Process { has_terminal, ..process }))
+}
+
+/// Whether what a process reads and what it writes are a terminal; what is shown of one may do.
+fn has_terminal(streams: &[Option<PathBuf>; 2]) -> Option<bool> {
+    let is_terminal = |path: &PathBuf| {
+        let path = path.to_string_lossy();
+        ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|start| path.starts_with(start))
+    };
+    let shown = streams.each_ref().map(|path| path.as_ref().map(is_terminal));
+    if shown.contains(&Some(false)) { Some(false) } else { shown[0].and(shown[1]) }
 }
 
 fn of_stat(stat: &str, line: &[u8]) -> Option<Process> {
@@ -117,6 +139,7 @@ fn of_stat(stat: &str, line: &[u8]) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         start: fields.get(19).map(ToString::to_string).unwrap_or_default(),
         words: words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
+        has_terminal: None,
     })
 }
 
@@ -137,6 +160,7 @@ fn of_ps(line: &str) -> Option<Process> {
         parent: words.first()?.parse().ok()?,
         start: words.get(1..6)?.join(" "),
         words: words.get(6..)?.iter().map(ToString::to_string).collect(),
+        has_terminal: None,
     })
 }
 
@@ -145,7 +169,8 @@ mod tests {
     use super::*;
 
     fn process(parent: u64, line: &str) -> Process {
-        Process { parent, start: "7".to_owned(), words: line.split(' ').map(ToOwned::to_owned).collect() }
+        let words = line.split(' ').map(ToOwned::to_owned).collect();
+        Process { parent, start: "7".to_owned(), words, has_terminal: None }
     }
 
     #[test]
@@ -189,6 +214,25 @@ mod tests {
         assert_eq!(found(20), None);
         assert_eq!(found(30), None, "a circle ends");
         assert_eq!(find_named(40, machine).unwrap().agent_id.as_deref(), Some("bob@dev"));
+    }
+
+    #[test]
+    fn a_process_has_a_terminal_if_it_reads_from_one_and_writes_to_one() {
+        let row = |input: &str, output: &str| {
+            has_terminal(&[input, output].map(|path| (!path.is_empty()).then(|| PathBuf::from(path))))
+        };
+        for (input, output, expected) in [
+            ("/dev/pts/3", "/dev/pts/3", Some(true)),
+            ("/dev/tty1", "/dev/console", Some(true)),
+            ("pipe:[42]", "/dev/pts/3", Some(false)),
+            ("/dev/null", "/dev/null", Some(false)),
+            ("/dev/pts/3", "/tmp/log", Some(false)),
+            ("pipe:[42]", "", Some(false)),
+            ("/dev/pts/3", "", None),
+            ("", "", None),
+        ] {
+            assert_eq!(row(input, output), expected, "{input} {output}");
+        }
     }
 
     #[test]

@@ -103,7 +103,12 @@ mod tests {
         }
 
         fn client_above(&self, parent: u64) -> Option<ClientProcess> {
-            Some(ClientProcess { pid: parent, start: parent.to_string(), agent_id: None })
+            Some(ClientProcess {
+                pid: parent,
+                start: parent.to_string(),
+                agent_id: None,
+                invocation: atm_clients::Invocation::default(),
+            })
         }
 
         fn is_above(&self, parent: u64, pid: u64) -> bool {

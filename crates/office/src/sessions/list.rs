@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atm_clients::AgentClient;
 use atm_clients::claude::sessions::{self, Activity};
-use atm_wire::{Address, MemberName};
+use atm_wire::{Address, MemberName, Stamp};
 use serde::Serialize;
 
 use super::address::{Destination, Names, Running};
@@ -52,6 +52,8 @@ pub(crate) struct Live {
     pub(crate) name: Option<String>,
     pub(crate) pid: u64,
     pub(crate) activity: Option<Activity>,
+    /// Since when it does that, where its client says so.
+    pub(crate) since: Option<Stamp>,
     pub(crate) takes: Takes,
 }
 
@@ -187,6 +189,7 @@ impl Office {
                 name: listed.name,
                 pid: listed.pid,
                 activity: listed.activity,
+                since: listed.since.map(Stamp::from_millis),
                 takes,
             });
         }
@@ -201,7 +204,8 @@ impl Office {
             let Ok(client) = known.client.parse() else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
             let activity = asking(known.asked_at, known.went_on(), self.now());
-            running.push(Live { id, client, folder, name: None, pid, activity, takes: Takes::All });
+            let (since, takes) = (known.asked_at.filter(|_| activity.is_some()), known.takes_in(pid));
+            running.push(Live { id, client, folder, name: None, pid, activity, since, takes });
         }
         running
     }

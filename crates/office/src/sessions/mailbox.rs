@@ -9,6 +9,7 @@ use atm_wire::{MemberName, Stamp};
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::list::{Live, Takes};
 use super::{MAILBOXES, TEAM};
 use crate::error::OfficeError;
 use crate::office::Office;
@@ -114,11 +115,18 @@ impl Office {
         Ok(())
     }
 
-    /// Whether a session works in a mailbox's folder now; else what the sender should know.
-    pub(crate) fn session_delivery(&self, mailbox: &Member, warnings: &mut Vec<String>) -> Delivery {
+    /// Whether the session that a letter names runs, or one works in a mailbox's folder now; else what the sender should know.
+    pub(crate) fn session_delivery(
+        &self,
+        mailbox: &Member,
+        named: Option<&str>,
+        warnings: &mut Vec<String>,
+    ) -> Delivery {
         let folder = mailbox.cwd.as_deref().map(Path::new);
-        if folder.is_some_and(|folder| self.running_sessions().iter().any(|session| session.works_in(folder)))
-        {
+        let takes = |session: &Live, folder: &Path| {
+            session.works_in(folder) || session.takes == Takes::Named && named == Some(&*session.id)
+        };
+        if folder.is_some_and(|folder| self.running_sessions().iter().any(|session| takes(session, folder))) {
             return Delivery::Delivered;
         }
         let place = mailbox.cwd.as_deref().unwrap_or(&mailbox.name);

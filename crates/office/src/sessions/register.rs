@@ -11,9 +11,11 @@ use atm_store::SessionNote;
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
+use super::list::Takes;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::people::presence::went_on_at;
+use crate::trail::transcript::written;
 
 /// A call of a client in one of its sessions.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +48,9 @@ pub(crate) struct Registered {
     /// Its client's process, and when that started in the system's words.
     pub(crate) pid: Option<u64>,
     pub(crate) start: Option<String>,
+    /// That process is a single run: it ends with its turn, and has a task of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_single_run: bool,
     /// When it last began, in milliseconds since the epoch.
     pub(crate) began: i64,
     /// Its client said that it is over.
@@ -59,6 +64,11 @@ impl Registered {
     /// When its conversation last went on, where that can be told.
     pub(crate) fn went_on(&self) -> Option<Stamp> {
         went_on_at(self.client.parse().ok()?, self.transcript.as_deref(), &self.session)
+    }
+
+    /// Which mail of its folder it takes in a process.
+    pub(super) fn takes_in(&self, pid: u64) -> Takes {
+        if self.is_single_run && self.pid == Some(pid) { Takes::Named } else { Takes::All }
     }
 
     /// Whether a process has its conversation open.
@@ -85,12 +95,14 @@ impl Office {
         arrival.client.as_str().clone_into(&mut now.client);
         arrival.session.clone_into(&mut now.session);
         now.is_over = false;
-        // A client that takes a conversation up again may first name the file of a new one, which it does not write.
-        let is_written = now.transcript.as_ref().is_some_and(|known| known.is_file());
-        if let Some(said) = arrival.transcript.filter(|said| !is_written || said.is_file()) {
-            now.transcript = Some(said.to_owned());
+        if let Some(said) = arrival.transcript {
+            now.transcript = Some(written(now.transcript.as_deref(), said).to_owned());
+        }
+        if process.is_none() && arrival.begins {
+            now.is_single_run = false;
         }
         if let Some(process) = process {
+            now.is_single_run = arrival.client.is_single_run(&process.invocation);
             (now.pid, now.start) = (Some(process.pid), Some(process.start));
         }
         if arrival.begins || before.is_none() {

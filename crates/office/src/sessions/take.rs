@@ -49,7 +49,12 @@ impl Office {
     pub(crate) fn withheld(&self, mailbox: &MemberName, session: &str) -> Result<Withheld, OfficeError> {
         let inbox = self.mailbox(&super::team_name(), mailbox);
         let mut withheld = Withheld::default();
-        for running in self.running_sessions() {
+        let registered = self.registered_sessions();
+        // Its client may not show yet that it runs.
+        if registered.iter().any(|known| known.session == session && known.is_single_run) {
+            withheld.leave_all_but(session);
+        }
+        for running in self.running_among(&registered) {
             match running.takes {
                 Takes::Nothing => {}
                 Takes::Named if running.id == session => withheld.leave_all_but(session),

@@ -1,16 +1,18 @@
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use atm_clients::AgentClient;
+use atm_clients::{AgentClient, Invocation};
 use atm_ledger::Stage;
 use atm_store::{Root, State};
 use atm_wire::brief;
 use atm_wire::team::Manner;
 use serde_json::{Value, json};
 
+mod dropped;
 mod replies;
 mod resumed;
 mod running;
@@ -33,6 +35,8 @@ const TWO: &str = "1c8f2d63-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 #[derive(Debug, Clone, Default)]
 struct AllRun {
     generation: Arc<AtomicU64>,
+    /// How some of them were started.
+    invocations: Arc<Mutex<HashMap<u64, Invocation>>>,
 }
 
 impl ProcessProbe for AllRun {
@@ -53,7 +57,8 @@ impl ProcessProbe for AllRun {
     }
 
     fn client_above(&self, parent: u64) -> Option<ClientProcess> {
-        Some(ClientProcess { pid: parent, start: self.started(parent)?, agent_id: None })
+        let invocation = self.invocations.lock().unwrap().get(&parent).cloned().unwrap_or_default();
+        Some(ClientProcess { pid: parent, start: self.started(parent)?, agent_id: None, invocation })
     }
 }
 
@@ -75,6 +80,13 @@ impl Scene {
     /// Every process has ended, and its number is another's.
     fn recycle_numbers(&self) {
         self.probe.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A process was started by this command line, in a terminal.
+    fn starts(&self, pid: u64, line: &str) {
+        let words = line.split(' ').map(ToOwned::to_owned).collect();
+        let invocation = Invocation { words, has_terminal: Some(true) };
+        self.probe.invocations.lock().unwrap().insert(pid, invocation);
     }
 
     /// What Claude Code's registry says of a session, with more keys.

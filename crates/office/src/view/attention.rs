@@ -103,12 +103,6 @@ pub enum Remedy {
 }
 
 impl Attention {
-    /// Of a session that waits for its user, by the name that it is written to by.
-    pub(crate) fn of_session(name: &str, doing: &str) -> Self {
-        let what = format!("session {name} is {doing}");
-        Self { who: Some(name.to_owned()), ..new(Reason::WaitsForUser, what) }
-    }
-
     /// In words, with the end of the message's id, as everywhere else where people look.
     pub fn because(&self) -> String {
         match &self.message {

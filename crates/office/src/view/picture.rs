@@ -12,6 +12,7 @@ use crate::mail::inbox::Filter;
 use crate::office::Office;
 use crate::people::members::MemberView;
 use crate::people::presence::Presence;
+use crate::sessions::WaitingSession;
 use crate::tasks::{TaskFilter, TaskView};
 use crate::team::Team;
 use crate::trail::pending::{Looked, Waiting};
@@ -42,6 +43,9 @@ pub struct TeamPicture {
     pub lead_signs: bool,
     /// What was looked at: "nothing waits" means nothing of this.
     pub looked: Looked,
+    /// Beside the team: sessions that wait for their user and are nobody's in a team, where somebody
+    /// [asked for them](Office::put_sessions_beside).
+    pub sessions_waiting: Vec<WaitingSession>,
     /// What else one should know.
     pub warnings: Vec<String>,
 }
@@ -107,6 +111,7 @@ impl Team<'_> {
             tasks: TaskCounts::of(&listed.tasks),
             lead_signs: self.lead_signs(),
             looked: look.looked,
+            sessions_waiting: Vec::new(),
             warnings: listed.warnings,
         })
     }
@@ -139,6 +144,6 @@ impl TeamPicture {
         let waiting: Vec<_> = self.pending.iter().map(|waiting| (&waiting.message, waiting.why)).collect();
         let for_you: Vec<_> = self.for_you.iter().map(|message| &message.id).collect();
         let rest = (&self.attention, &self.muted, for_you, self.tasks, self.lead_signs, &self.warnings);
-        serde_json::to_string(&(&self.members, waiting, rest)).unwrap_or_default()
+        serde_json::to_string(&(&self.members, waiting, rest, &self.sessions_waiting)).unwrap_or_default()
     }
 }

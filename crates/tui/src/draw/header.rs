@@ -15,7 +15,9 @@ use crate::update::may;
 fn tabs(state: &State) -> Vec<(Tab, usize, String)> {
     let is_small = state.size.0 < 80;
     let needs = state.known().map_or(0, |known| {
-        known.picture.needs_a_look().len() + known.picture.for_you.len() + known.plans.len()
+        let picture = &known.picture;
+        let looks = picture.needs_a_look().len() + picture.sessions_waiting.len();
+        looks + picture.for_you.len() + known.plans.len()
     });
     let mut at = if is_small { 0 } else { 5 };
     let shown = Tab::ALL.iter().enumerate().map(|(place, tab)| {

@@ -1,7 +1,7 @@
 //! What needs a person, each with its reason and what helps; then what waits as it should, and what is muted.
 
-use atm_office::view::Remedy;
 use atm_office::view::mute::{Mute, Muted};
+use atm_office::view::{Reason, Remedy};
 use atm_wire::brief::short_id;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -54,6 +54,10 @@ fn cells(state: &State, need: &Need, columns: usize) -> Vec<Cell> {
         Need::Look(attention) => {
             let helps = remedy(&attention.remedy());
             (attention.reason.words(), theme.attention(), attention.since, attention.because(), helps)
+        }
+        Need::Session(session) => {
+            let reason = Reason::WaitsForUser.words();
+            (reason, theme.attention(), session.since, session.what.clone(), remedy(&session.remedy()))
         }
         Need::Waits(waiting) => {
             let what = format!("{}: {}", waiting.why.words(None), waiting.message.gist());
@@ -118,6 +122,12 @@ pub(super) fn draw_detail(state: &State, clock: Clock, area: Rect, frame: &mut F
             let mut content = lines(&attention.because(), inner.width, Style::new());
             let since = attention.since.map(|at| format!("since {}", clock(at))).unwrap_or_default();
             content.extend(lines(&since, inner.width, theme.dim()));
+            content
+        }
+        Some(Need::Session(session)) => {
+            let mut content = lines(&session.what, inner.width, Style::new());
+            let place = format!("{} in {}", session.client, session.folder.display());
+            content.extend(lines(&place, inner.width, theme.dim()));
             content
         }
         Some(Need::Muted(mute)) => {

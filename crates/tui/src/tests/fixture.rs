@@ -197,6 +197,7 @@ pub(super) fn known() -> TeamKnown {
             ],
             for_you: Vec::new(),
             muted: Vec::new(),
+            sessions_waiting: Vec::new(),
             tasks: TaskCounts::default(),
             lead_signs: false,
             looked: Looked { inboxes: 4, unreadable: Vec::new(), unread_after_ms: 600_000, cut: false },

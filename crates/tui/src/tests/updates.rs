@@ -1,11 +1,12 @@
 //! What events do, in tables.
 
 use atm_ledger::Stage;
+use atm_office::sessions::WaitingSession;
 use atm_office::view::mute::{Mute, Muted};
 use atm_office::watch::Happening;
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::fixture::{ago, empty, event, known, mail, message, state, team};
+use super::fixture::{ago, empty, event, known, mail, message, screen, state, team};
 use crate::event::{Act, Deed, Effect, Event, Load, Loaded, MailKey, Outcome, Trouble};
 use crate::keys::{Key, Place};
 use crate::layout;
@@ -112,6 +113,35 @@ fn a_key_mutes_what_is_meant_and_the_same_key_ends_it() {
         state.tab = Tab::Needs;
         assert_eq!(press(&mut state, "GM"), act(Deed::Unmute { kind, what }), "{tab:?} {focus:?}");
     }
+}
+
+/// A session that waits for its user was shown in the team of sessions alone.
+#[test]
+fn a_session_beside_the_team_needs_you_and_no_key_is_for_it() {
+    let mut state = state(100, 30);
+    state.tab = Tab::Needs;
+    let picture = &mut state.teams.as_mut().unwrap()[0].known.as_mut().unwrap().picture;
+    picture.sessions_waiting = vec![WaitingSession {
+        name: "shop".into(),
+        session: "0b7e1c52".into(),
+        client: "codex",
+        folder: "/w/sh\u{202e}op".into(),
+        waits_for: Some("permission".into()),
+        since: Some(ago(3)),
+        what: "session sh\u{202e}op is waiting for permission".into(),
+        has_mailbox: false,
+    }];
+    for key in ["j", "M", "w", "p", "r", "R"] {
+        assert_eq!(press(&mut state, key), [], "{key}");
+    }
+    assert_eq!(update(&mut state, key(KeyCode::Enter)), []);
+    let shown = screen(&state);
+    assert!(shown.contains("Needs you 3"), "{shown}");
+    assert!(
+        shown.contains("waits for you           3 min") && shown.contains("is waiting for permission"),
+        "{shown}"
+    );
+    assert!(shown.contains("codex in /w/sh") && !shown.contains('\u{202e}'), "{shown}");
 }
 
 #[test]

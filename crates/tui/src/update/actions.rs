@@ -275,7 +275,10 @@ fn open(state: &mut State) -> Vec<Effect> {
 /// Shows the message that needs somebody, or the mail of the member that does.
 fn open_need(state: &mut State) -> Vec<Effect> {
     let needs = state.needs();
-    let Some(need) = needs.get(state.need) else { return Vec::new() };
+    // A session beside the team has no mail here.
+    let Some(need) = needs.get(state.need).filter(|need| !matches!(need, Need::Session(_))) else {
+        return Vec::new();
+    };
     let (id, who) = (need.message().map(ToOwned::to_owned), need.who().map(ToOwned::to_owned));
     match id {
         Some(id) => {

@@ -1,5 +1,7 @@
 //! Looking: everything that changes nothing.
 
+use std::slice;
+
 use atm_ledger::Stats;
 use atm_office::mail::inbox::Filter;
 use atm_office::office::USER;
@@ -77,7 +79,9 @@ pub(super) async fn teams(State(app): State<App>, Asked(asked): Asked<Paged>) ->
 pub(super) async fn team(State(app): State<App>, Part(team): Part) -> Answer {
     let picture = app.run(move |settings| {
         let team = settings.team(Some(&team))?;
-        Ok(settings.office().picture(&team, &MemberName::parse(USER)?)?)
+        let mut picture = settings.office().picture(&team, &MemberName::parse(USER)?)?;
+        settings.office().put_sessions_beside(slice::from_mut(&mut picture));
+        Ok(picture)
     });
     let picture = picture.await?;
     json_tagged(&picture, &picture.essence())

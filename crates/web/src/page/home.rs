@@ -43,12 +43,16 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
                 Err(error) => troubles.push(format!("{team}: {error}")),
             }
         }
+        let sessions = view.office().sessions_beside(&pictures).unwrap_or_else(|error| {
+            troubles.push(error.to_string());
+            Vec::new()
+        });
         let needs = pictures
             .iter()
             .map(|picture| Needs::of(picture, view.office().plans(&picture.team).unwrap_or_default()));
         let needs: Vec<Needs<'_>> = needs.collect();
         let main = html! {
-            (needs::section(&needs, view.now))
+            (needs::section(&needs, &sessions, view.now))
             @for trouble in &troubles { p.warning { (line(trouble)) } }
             (teams(&pictures))
             (matrix(view, &view.teams)?)

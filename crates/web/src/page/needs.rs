@@ -1,8 +1,9 @@
 //! What needs a person, first on every overview: each with its reason and the one action that resolves it.
 
 use atm_office::protocol::plan::{PlanState, PlanView};
+use atm_office::sessions::WaitingSession;
 use atm_office::view::mute::Muted;
-use atm_office::view::{Attention, Remedy, TeamPicture};
+use atm_office::view::{Attention, Reason, Remedy, TeamPicture};
 use atm_wire::{Stamp, TeamName};
 use maud::{Markup, html};
 use serde_json::json;
@@ -32,11 +33,11 @@ impl<'a> Needs<'a> {
 }
 
 /// The list over some teams, with an honest word where nothing does.
-pub(super) fn section(all: &[Needs<'_>], now: Stamp) -> Markup {
+pub(super) fn section(all: &[Needs<'_>], sessions: &[WaitingSession], now: Stamp) -> Markup {
     html! {
         section #needs aria-labelledby="needs-title" {
             h2 #needs-title { "Needs you" }
-            @if all.iter().all(Needs::is_empty) {
+            @if sessions.is_empty() && all.iter().all(Needs::is_empty) {
                 @if all.is_empty() { (empty("There is no team to look at.")) }
                 @for needs in all {
                     p.empty {
@@ -46,6 +47,7 @@ pub(super) fn section(all: &[Needs<'_>], now: Stamp) -> Markup {
                 }
             } @else {
                 ul.needs {
+                    @for session in sessions.iter().take(MOST) { (session_item(session, now)) }
                     @for needs in all {
                         @for plan in &needs.plans { (plan_item(&needs.picture.team, plan, now)) }
                         (mail_item(needs.picture, now))
@@ -64,6 +66,18 @@ pub(super) fn section(all: &[Needs<'_>], now: Stamp) -> Markup {
             @for warning in all.iter().flat_map(|needs| needs.picture.warnings.iter().chain(&needs.picture.looked.unreadable)) {
                 p.warning { (line(warning)) }
             }
+        }
+    }
+}
+
+/// A session that is in no team has no page.
+fn session_item(session: &WaitingSession, now: Stamp) -> Markup {
+    html! {
+        li.row data-row id={ "need-session-" (encoded(&session.session)) } {
+            span.reason { (Reason::WaitsForUser.words()) } " "
+            span title=(line(&session.folder.to_string_lossy())) { (line(&session.what)) }
+            span.meta { (session.client) @if let Some(since) = session.since { " · " (age(since, now)) } }
+            span.act hidden { (command(&format!("atm status {} --why", word(&session.name)))) }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `/teams/{team}`: one team in one look.
 
+use std::slice;
+
 use atm_office::people::members::MemberView;
 use atm_office::trail::history::Trace;
 use atm_office::view::TeamPicture;
@@ -24,12 +26,13 @@ const RECENT: usize = 20;
 pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response<Body> {
     render(&app, |view| {
         let team = team_of(view, path)?;
-        let picture = view.office().picture(&team, &view.user)?;
+        let mut picture = view.office().picture(&team, &view.user)?;
+        view.office().put_sessions_beside(slice::from_mut(&mut picture));
         let needs = [Needs::of(&picture, view.office().plans(&team)?)];
         let recent =
             view.office().trace(&Trace { teams: vec![team.clone()], limit: RECENT, ..Trace::default() })?;
         let main = html! {
-            (needs::section(&needs, view.now))
+            (needs::section(&needs, &picture.sessions_waiting, view.now))
             (members(view, &picture))
             (write_to(&picture))
             (waiting(&picture, view.now))

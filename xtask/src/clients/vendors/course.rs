@@ -29,6 +29,8 @@ pub(super) struct Course<'a> {
     pub(super) model: &'a VendorModel,
     pub(super) numbers: u32,
     sent: usize,
+    /// Mail for the folder that a single run left there.
+    pub(super) left: Vec<Mail>,
 }
 
 /// A message: its words and its id.
@@ -49,27 +51,28 @@ impl<'a> Course<'a> {
         fs::create_dir_all(file.parent().context("a file is in a folder")?)?;
         fs::write(&file, text)?;
         recipient.atm(home, &["install", client.name])?;
-        Ok(Self { client, recipient, home, model, numbers: 0, sent: 0 })
+        Ok(Self { client, recipient, home, model, numbers: 0, sent: 0, left: Vec::new() })
     }
 
     /// One state after the other. Without a first turn there is nothing to go on with.
     pub(super) fn run(&mut self) -> Result<Vec<Tried>> {
         self.introduce().context("the first turn")?;
-        let idle = self.idle().context("idle")?;
-        let mut tried = vec![("idle: with the next turn", Ok(idle))];
-        tried.push(("busy: behind the running tool", self.busy()));
-        let (killed, mail) =
-            self.killed().map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
-        tried.push(("killed in the turn", killed));
-        if let Some(mail) = mail {
-            tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+        let mut tried = Vec::new();
+        // A plain session is idle in its terminal alone: what runs without one takes only what names it.
+        if self.recipient == Recipient::Member {
+            tried.push(("idle: with the next turn", Ok(self.idle().context("idle")?)));
         }
-        let (killed, mail) = self
-            .killed_behind_tool()
-            .map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
-        tried.push(("killed with mail from behind a tool", killed));
-        if let Some(mail) = mail {
-            tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+        tried.push(("busy: behind the running tool", self.busy()));
+        if self.recipient == Recipient::Member {
+            let killed = self.killed();
+            self.go_on(&mut tried, "killed in the turn", killed);
+        }
+        let killed = self.killed_behind_tool();
+        self.go_on(&mut tried, "killed with mail from behind a tool", killed);
+        if self.recipient == Recipient::Session {
+            tried.extend(
+                self.leave().err().map(|error| ("a single run leaves its folder's mail", Err(error))),
+            );
         }
         tried.extend(self.in_terminal());
         Ok(tried)
@@ -99,11 +102,25 @@ impl<'a> Course<'a> {
         let number = self.numbers;
         let mut child = self.start(&Words::again(&format!("TOOL-{number}.")))?;
         self.until("the tool runs", &mut child, || self.model.is_holding(number))?;
-        let mail = self.send()?;
+        let mail = self.send_to_run("")?;
         let begun = Instant::now();
         self.model.release(number)?;
         self.end(&mut child)?;
         self.outcome(&mail, begun)
+    }
+
+    /// Mail for the folder, and a run of the client that ends: nothing of it is for such a run.
+    fn leave(&mut self) -> Result<()> {
+        let mail = self.send()?;
+        let mut child = self.start(&Words::first("hello"))?;
+        self.end(&mut child)?;
+        let unread = self.recipient.unread(self.home)?;
+        let is_left = |mail: &Mail| {
+            self.model.count(&mail.words) == 0 && unread.iter().any(|one| one["id"] == mail.id.as_str())
+        };
+        ensure!(mail.iter().all(is_left), "it took the mail of its folder");
+        self.left = mail;
+        Ok(())
     }
 
     /// A client that is killed when its model has the mail, before the turn ends.
@@ -112,35 +129,51 @@ impl<'a> Course<'a> {
         self.numbers += 1;
         let number = self.numbers;
         let begun = Instant::now();
-        let mut child = self.start(&Words::again(&format!("HOLD-{number}.")))?;
-        self.until("the model has the mail", &mut child, || self.model.is_holding(number))?;
-        kill(&mut child)?;
-        self.model.release(number)?;
-        let outcome = self.outcome(&mail, begun)?;
-        let outcome = Outcome { is_killed: true, ..outcome };
-        let unread = self.recipient.unread(self.home)?;
-        ensure!(unread.len() == EACH, "marked without the turn's end");
-        Ok((outcome, mail))
+        let child = self.start(&Words::again(&format!("HOLD-{number}.")))?;
+        self.kill_with(mail, begun, number, child)
     }
 
-    /// The same with mail that came while a tool ran.
+    /// The same with mail that comes while a tool runs, and makes the model hold its answer back.
     fn killed_behind_tool(&mut self) -> Result<(Outcome, Vec<Mail>)> {
         let (tool, answer) = (self.numbers + 1, self.numbers + 2);
         self.numbers += 2;
         let mut child = self.start(&Words::again(&format!("TOOL-{tool}.")))?;
         self.until("the tool runs", &mut child, || self.model.is_holding(tool))?;
-        let mail = self.send_with(&format!(" HOLD-{answer}."))?;
+        let mail = self.send_to_run(&format!(" HOLD-{answer}."))?;
         let begun = Instant::now();
         self.model.release(tool)?;
+        self.kill_with(mail, begun, answer, child)
+    }
+
+    fn kill_with(
+        &self,
+        mail: Vec<Mail>,
+        begun: Instant,
+        answer: u32,
+        mut child: Child,
+    ) -> Result<(Outcome, Vec<Mail>)> {
         self.until("the model has the mail", &mut child, || self.model.is_holding(answer))?;
         kill(&mut child)?;
         self.model.release(answer)?;
         let outcome = self.outcome(&mail, begun)?;
+        let unread = self.recipient.unread(self.home)?;
+        ensure!(unread.len() == EACH, "marked without the turn's end");
         Ok((Outcome { is_killed: true, ..outcome }, mail))
     }
 
+    /// What became of mail with which the client was killed, and what becomes of it when the conversation goes on.
+    fn go_on(&self, tried: &mut Vec<Tried>, state: &'static str, killed: Result<(Outcome, Vec<Mail>)>) {
+        match killed {
+            Ok((outcome, mail)) => {
+                tried.push((state, Ok(outcome)));
+                tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+            }
+            Err(error) => tried.push((state, Err(error))),
+        }
+    }
+
     /// The same conversation goes on: what the killed client was shown is unread, and is presented again.
-    fn resumed(&mut self, mail: &[Mail]) -> Result<Outcome> {
+    fn resumed(&self, mail: &[Mail]) -> Result<Outcome> {
         let begun = Instant::now();
         self.model.forget();
         let mut child = self.start(&Words::again("go on"))?;
@@ -149,16 +182,21 @@ impl<'a> Course<'a> {
     }
 
     pub(super) fn send(&mut self) -> Result<Vec<Mail>> {
-        self.send_with("")
+        self.send_to(self.recipient.address(), "")
     }
 
-    fn send_with(&mut self, directive: &str) -> Result<Vec<Mail>> {
+    /// To the recipient in the client that runs now, without a terminal.
+    fn send_to_run(&mut self, more: &str) -> Result<Vec<Mail>> {
+        let to = self.recipient.address_of_run(self.home)?;
+        self.send_to(&to, more)
+    }
+
+    fn send_to(&mut self, to: &str, more: &str) -> Result<Vec<Mail>> {
         let mut mail = Vec::new();
         for _ in 0..EACH {
             self.sent += 1;
-            let words = format!("mail number {:03} for this client", self.sent);
-            let text = format!("{words}{directive}");
-            let answer = self.recipient.atm(self.home, &["send", self.recipient.address(), &text])?;
+            let words = format!("mail number {:03} for this client{more}", self.sent);
+            let answer = self.recipient.atm(self.home, &["send", to, &words])?;
             let id = answer["id"].as_str().context("send gave no id")?.to_owned();
             mail.push(Mail { words, id });
         }

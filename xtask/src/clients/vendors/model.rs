@@ -126,7 +126,11 @@ impl Shared {
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        let is_open = |number: &u32| !tools.is_empty() && !body.contains(&format!("released {number} now"));
+        // A client that was killed may have lost the answer; it is not asked for again.
+        let is_open = |number: &u32| {
+            let is_answered = body.contains(&format!("released {number} now")) || self.go(*number).exists();
+            !tools.is_empty() && !is_answered
+        };
         let (asks, number) = match directive(&body, "ASK-").filter(is_open) {
             Some(number) => (true, Some(number)),
             None => (false, directive(&body, "TOOL-").filter(is_open)),

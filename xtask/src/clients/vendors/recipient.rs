@@ -13,7 +13,7 @@ use crate::clients::home::Home;
 pub(super) enum Recipient {
     /// `bob` in the team `dev`: the client is told who it is.
     Member,
-    /// A session without a team and a name, which mail reaches by the name of its folder.
+    /// A session without a team and a name, which mail reaches by the name of its folder; a single run, by its id.
     Session,
 }
 
@@ -31,6 +31,17 @@ impl Recipient {
             Self::Member => "bob",
             Self::Session => "work",
         }
+    }
+
+    /// The same while its client runs without a terminal: then a session takes only mail that names it.
+    pub(super) fn address_of_run(self, home: &Home) -> Result<String> {
+        if self == Self::Member {
+            return Ok(self.address().to_owned());
+        }
+        let listed = home.atm_plain(&["sessions"])?;
+        let running = listed.as_array().into_iter().flatten().filter_map(|one| one["session"].as_str());
+        let [session] = running.collect::<Vec<_>>()[..] else { bail!("not one session runs: {listed}") };
+        Ok(session.to_owned())
     }
 
     /// The team that its inbox is in.

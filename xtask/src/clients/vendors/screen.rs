@@ -72,8 +72,10 @@ impl Course<'_> {
         Ok(terminal)
     }
 
+    /// With what a single run has left in the folder.
     fn bypass(&mut self, terminal: &Terminal) -> Result<Outcome> {
-        let mail = self.send()?;
+        let mut mail = std::mem::take(&mut self.left);
+        mail.extend(self.send()?);
         let begun = Instant::now();
         terminal.enter("Tell me what is new.")?;
         let outcome = self.followed(&mail, begun)?;

@@ -158,10 +158,9 @@ pub(super) fn lines(pictures: &[TeamPicture], sessions: usize) -> Vec<String> {
 }
 
 /// Sessions that wait for their user, a line each.
-pub(super) fn sessions(out: &mut Out, waiting: &[WaitingSession]) -> Result<(), Failure> {
+pub(super) fn sessions(out: &mut Out, waiting: &[&WaitingSession]) -> Result<(), Failure> {
     for session in waiting.iter().take(MOST) {
-        let attention = &session.attention;
-        let rest = format!("{}: {}", attention.because(), remedy(&attention.remedy(), "atm"));
+        let rest = format!("{}: {}", session.what, remedy(&session.remedy(), "atm"));
         out.hanging(&format!("{} ", out.paint.attention("needs you:")), &rest)?;
     }
     out.more(waiting.len().saturating_sub(MOST), "atm sessions")?;

@@ -132,7 +132,8 @@ impl Office {
     fn is_woken_in_session(&self, session: &str) -> bool {
         let live = sessions::live(self.root.path(), |pid| self.probe.started(pid));
         let listed = live.into_iter().find(|live| live.id == session);
-        listed.is_none_or(|live| !live.is_single_run) && self.registered_session(session).is_some()
+        listed.is_none_or(|live| !live.is_single_run)
+            && self.registered_session(session).is_some_and(|known| !known.is_single_run)
     }
 
     /// Whether mail could be pushed into a session, by its client's list.

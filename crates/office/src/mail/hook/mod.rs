@@ -6,6 +6,7 @@
 //! mail waits that wants something of it is kept going, once for each message; so is one that was shown mail which wants
 //! an acknowledgment, by whichever front, and has not given it.
 
+mod dropped;
 mod offered;
 mod pushed;
 mod resumed;
@@ -36,7 +37,7 @@ pub use whose::{Caller, Whose};
 pub(crate) use withheld::Withheld;
 
 /// How long a conversation without a word is remembered.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+pub(crate) const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 const IDLE: &str = "idle_notification";
 
 /// What a moment came to.
@@ -57,7 +58,7 @@ pub struct Handover {
     receipts: Vec<String>,
     keeps_going: Vec<String>,
     left_out: usize,
-    is_start: bool,
+    moment: Moment,
     record: Record,
     signature: Option<String>,
     note: SessionNote,
@@ -89,8 +90,10 @@ impl Handover {
         let presented: Vec<String> = before.into_iter().map(|(receipt, _)| receipt).collect();
         self.keeps_going.retain(|receipt| presented.contains(receipt));
         self.record.told_at_start.retain(|receipt| !presented.contains(receipt));
-        if self.is_start {
-            self.record.told_at_start.extend(presented.iter().cloned());
+        match self.moment {
+            Moment::Begins { .. } => self.record.told_at_start.extend(presented.iter().cloned()),
+            Moment::Stops { .. } => self.record.trusted.extend(presented.iter().cloned()),
+            _ => {}
         }
         self.record.presented.extend(presented);
         self.record.held.append(&mut self.keeps_going);
@@ -115,6 +118,13 @@ pub(crate) struct Record {
     /// nothing for what is told after that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) told_before: Vec<String>,
+    /// When something was last presented, in milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said_at: Option<i64>,
+    /// What is not looked for in the conversation: it was told again, since it was not there, or at a turn's end, which not every client
+    /// keeps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) trusted: Vec<String>,
     /// The frames that were given to the client and are not in the conversation yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pushed: Vec<PushedFrame>,
@@ -199,6 +209,9 @@ impl Team<'_> {
             note.remove()?;
             return Ok(Hooked::default());
         }
+        if matches!(moment, Moment::Begins { .. }) {
+            note.forget_older(FORGOTTEN_AFTER);
+        }
         if let Moment::Begins { tells: false, remembers } = moment {
             return self.begin_silently((who, session), &mailbox, &note, remembers);
         }
@@ -222,7 +235,6 @@ impl Team<'_> {
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
         if let Moment::Begins { remembers, .. } = moment {
             self.take_up((who, session), &mailbox, &mut record, remembers)?;
-            note.forget_older(FORGOTTEN_AFTER);
         } else {
             self.take_over_frames(who, session, &mailbox, &mut record)?;
         }
@@ -244,7 +256,9 @@ impl Team<'_> {
             new.extend(owed);
             // Also what an earlier turn left that was broken off: it is still before the model.
             let (owed, seen) = self.split_owed(held_by, &record, presented);
-            warnings = office.mark_presented(team, (who, session), &mailbox, &seen)?;
+            let (dropped, seen) = self.split_dropped((who, session), &mut record, seen);
+            new.extend(dropped);
+            warnings = office.mark_presented(team, who, &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
         }
@@ -276,13 +290,14 @@ impl Team<'_> {
         }
         // What it is kept going for comes first: not everything may fit.
         new.sort_by_key(|message| !keeps_going.contains(&receipt(message)));
+        record.said_at = Some(office.now().as_millis());
         let viewer = Viewer::new(office, who, team);
         let handover = Handover {
             messages: new.iter().map(|message| viewer.view(message)).collect(),
             receipts: new.iter().map(receipt).collect(),
             keeps_going,
             left_out,
-            is_start: matches!(moment, Moment::Begins { .. }),
+            moment,
             record,
             signature,
             note,
@@ -335,16 +350,13 @@ impl Office {
     fn mark_presented(
         &self,
         team: &TeamName,
-        (who, session): (&MemberName, &str),
+        who: &MemberName,
         mailbox: &Mailbox,
         seen: &[Message],
     ) -> Result<Vec<String>, OfficeError> {
         if seen.is_empty() {
             return Ok(Vec::new());
         }
-        // Without it, that it was handed over has to do.
-        let ids: Vec<&str> = seen.iter().map(|message| message.id.as_str()).collect();
-        let _ = self.prove_presented(team, (who, session), &ids);
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {

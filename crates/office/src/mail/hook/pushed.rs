@@ -5,7 +5,7 @@ use atm_store::{Mailbox, SessionNote};
 use atm_wire::{MemberName, Message};
 use serde::{Deserialize, Serialize};
 
-use super::{Record, Remembers};
+use super::{FORGOTTEN_AFTER, Record, Remembers};
 use crate::error::OfficeError;
 use crate::mail::push::{Doing, Moment};
 use crate::office::Office;
@@ -84,6 +84,7 @@ impl Team<'_> {
     ) -> Result<(), OfficeError> {
         let mailbox = self.known_mailbox(who)?;
         let note = SessionNote::of(&mailbox, session, &self.office().state);
+        note.forget_older(FORGOTTEN_AFTER);
         let _turn = mailbox.turn()?;
         let Some(mut record) = Record::read(&note)? else { return Ok(()) };
         self.take_up((who, session), &mailbox, &mut record, remembers)?;

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 
-use atm_ledger::Stage;
 use atm_store::{Mailbox, SessionNote};
 use atm_wire::MemberName;
 
@@ -32,6 +31,7 @@ impl Record {
         let lost: Vec<String> = before.into_iter().filter(is_new).collect();
         self.told_before.extend(lost);
         self.told_at_start.clear();
+        self.trusted.retain(|receipt| self.presented.contains(receipt));
         self.signature = None;
     }
 
@@ -90,32 +90,13 @@ impl Team<'_> {
     ) -> Result<Vec<String>, OfficeError> {
         let (office, team) = (self.office(), self.name());
         let (unread, _) = mailbox.fold(Vec::new, |found, message| {
-            let receipt = receipt(&message);
-            if !message.read && presented.contains(receipt.as_str()) {
-                found.push((receipt, message.id));
+            if !message.read && presented.contains(receipt(&message).as_str()) {
+                found.push(message);
             }
         })?;
-        let ids: Vec<&str> = unread.iter().map(|(_, id)| id.as_str()).collect();
-        let Some(file) = office.look_for_presented(team, (who, session), &ids)? else {
-            return Ok(Vec::new());
-        };
-        let (inbox, file) = (self.inbox_key(who), file.display().to_string());
-        let is_there = |id: &str| {
-            office.books.with(|ledger| {
-                let Some(message) = ledger.message_in(&inbox, id)? else { return Ok(false) };
-                let stages = ledger.stages(&message)?;
-                let is_in_it = |record: &atm_ledger::StageRecord| {
-                    record.stage == Stage::Seen && record.evidence.file.as_deref() == Some(file.as_str())
-                };
-                Ok(stages.iter().any(is_in_it))
-            })
-        };
-        let mut kept = Vec::new();
-        for (receipt, id) in unread {
-            if is_there(&id)? {
-                kept.push(receipt);
-            }
-        }
-        Ok(kept)
+        // Its place is recorded where that is the first; it may stand in an earlier conversation, too.
+        let _ = office.look_for_presented(team, (who, session));
+        let standing = office.standing_in(team, (who, session), &unread)?.unwrap_or_default();
+        Ok(unread.iter().filter(|message| standing.ids.contains(&message.id)).map(receipt).collect())
     }
 }

@@ -24,6 +24,9 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::sessions::{self, Destination, Live, Registered};
 
+/// Of a folder in which no session works or has worked.
+const ALONE: &str = "only a single run for a script is on there, which takes no mail of the folder";
+
 /// A session that runs, in words, and what it does.
 type Working = (String, Option<Activity>);
 
@@ -57,8 +60,12 @@ impl Office {
             Some(only) => session.session == *only,
             None => session.folder == folder,
         };
-        let last = registered.iter().filter(is_asked).max_by_key(|session| session.began);
-        (None, last.and_then(how_it_ended).map(Own::Gone))
+        // What runs and does not work there is a single run, and did not end.
+        let is_on = |session: &Registered| running.iter().any(|live| live.id == session.session);
+        let last = registered.iter().filter(is_asked).max_by_key(|session| (!is_on(session), session.began));
+        let ended =
+            last.and_then(|last| if is_on(last) { Some(ALONE.to_owned()) } else { how_it_ended(last) });
+        (None, ended.map(Own::Gone))
     }
 
     fn working(&self, team: &TeamName, member: &Member, live: &Live, registered: &[Registered]) -> Working {

@@ -42,7 +42,12 @@ impl ProcessProbe for Machine {
     }
 
     fn client_above(&self, parent: u64) -> Option<ClientProcess> {
-        Some(ClientProcess { pid: parent, start: parent.to_string(), agent_id: None })
+        Some(ClientProcess {
+            pid: parent,
+            start: parent.to_string(),
+            agent_id: None,
+            invocation: atm_clients::Invocation::default(),
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use atm_store::{Receipt, SessionNote};
 use atm_wire::Stamp;
 use serde_json::json;
 
+use super::waiting::woken;
 use super::*;
 use crate::clock::FixedClock;
 use crate::mail::push::Push;
@@ -61,6 +62,65 @@ fn a_single_run_alone_leaves_its_folders_mail_to_the_next_session() {
         scene.office.sessions().unwrap().into_iter().map(|view| (view.session, view.unread)).collect();
     assert_eq!(listed, [(Some(SCRIPT.to_owned()), 0), (None, 1)]);
     assert_eq!(offered(&scene.office, &arrival(TWO, &shop, 12)), 1);
+}
+
+/// What waited for a folder was swallowed by a script's run, which ends with its turn.
+#[test]
+fn single_runs_of_other_clients_leave_their_folders_mail_and_take_what_names_them() {
+    for (client, single, session) in [
+        (AgentClient::Codex, "codex -c model=o3 exec hi", "codex resume --last"),
+        (AgentClient::Gemini, "node /usr/bin/gemini -p hi", "node /usr/bin/gemini -i hi"),
+        (AgentClient::Qwen, "node /usr/bin/qwen hi", "node /usr/bin/qwen"),
+        (AgentClient::Opencode, "opencode run hi", "opencode serve"),
+    ] {
+        let scene = Scene::new();
+        let shop = scene.make("shop");
+        let script = Arrival { client, begins: true, ..arrival(SCRIPT, &shop, 13) };
+        let left = Arrival { client, ..arrival(ONE, &shop, 11) };
+        scene.starts(13, single);
+        scene.starts(11, session);
+        scene.office.register_session(&script).unwrap();
+        scene.send("shop", "for the next one");
+        let judged = scene.office.session_presence("shop").unwrap().judgement;
+        assert_eq!(judged.state, Presence::Offline, "{client}");
+        assert!(judged.why().starts_with("only a single run"), "{client}: {judged:?}");
+        assert_eq!(offered(&scene.office, &script), 0, "{client}");
+        let (to, named) = scene.office.session_address(SCRIPT).unwrap();
+        let letter = Letter { session: named, ..Letter::new(to, "for the run") };
+        let user = "user".parse().unwrap();
+        let sent = scene.office.send(&team_name(), &user, &letter, SendOptions::default()).unwrap();
+        assert_eq!(sent.warnings, [] as [String; 0], "{client}");
+        let listed: Vec<(Option<String>, usize)> =
+            scene.office.sessions().unwrap().into_iter().map(|view| (view.session, view.unread)).collect();
+        assert_eq!(listed, [(Some(SCRIPT.to_owned()), 1), (None, 1)], "{client}");
+        assert_eq!(woken(&scene, SCRIPT), None, "{client}: it ends with its turn");
+        assert_eq!(offered(&scene.office, &script), 1, "{client}: its own");
+        // It makes no name ambiguous.
+        scene.office.register_session(&left).unwrap();
+        assert_eq!(scene.office.find_session("shop").unwrap().session, None, "{client}");
+        assert_eq!(offered(&scene.office, &left), 1, "{client}: what is for the folder");
+        // Its conversation is taken up in a terminal.
+        let resumed = Arrival { parent: 14, ..script };
+        scene.starts(14, session);
+        scene.send(ONE, "for the other one");
+        scene.office.end_session(ONE).unwrap();
+        assert_eq!(offered(&scene.office, &resumed), 2, "{client}: what is left in the folder");
+    }
+}
+
+/// Its client's lock may not be held yet when the first hook is called.
+#[test]
+fn a_single_run_that_is_not_found_running_takes_no_mail_of_its_folder_either() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    scene.make("codex/thread-writer-locks");
+    let conversation = scene.make("codex/sessions/2026/11/17").join(rollout());
+    let codex = codex(&shop, &conversation);
+    scene.starts(codex.parent, "codex exec hi");
+    scene.office.register_session(&codex).unwrap();
+    scene.send("shop", "for who works there");
+    assert_eq!(offered(&scene.office, &codex), 0);
+    assert_eq!(offered(&scene.office, &arrival(ONE, &shop, 12)), 1);
 }
 
 /// Headless members are single runs that are told by their own name's mail alone: a letter that named such a run was withheld from

@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 
 use atm_store::{Receipt, SessionNote};
 use atm_support::wait_until;
+use atm_wire::TeamName;
 use serde_json::json;
 
 use super::*;
 use crate::people::members::MemberPlan;
 use crate::people::teams::TeamPlan;
+use crate::view::{Remedy, TeamPicture};
 
 /// The line that a session is woken with, if there is one for it now.
-fn woken(scene: &Scene, session: &str) -> Option<String> {
+pub(super) fn woken(scene: &Scene, session: &str) -> Option<String> {
     let (once, deadline) = (Ladder(vec![Duration::ZERO]), Instant::now() + Duration::from_millis(1));
     let told = scene.office.wait_in_session((session, false), &once, Some(deadline), || true).unwrap();
     told.map(|(_, line)| line)
@@ -172,8 +174,8 @@ fn sessions_that_wait_for_their_user_are_found_unless_they_are_members() {
     let (shop, led) = (scene.make("shop"), scene.make("led"));
     let asks = |name: &str| json!({ "name": name, "status": "waiting", "waitingFor": "permission" });
     let found = || -> Vec<(String, bool)> {
-        let all = scene.office.sessions_that_wait().unwrap();
-        all.into_iter().map(|one| (one.attention.what, one.has_mailbox)).collect()
+        let all = scene.office.sessions_beside(&[]).unwrap();
+        all.into_iter().map(|one| (one.what, one.has_mailbox)).collect()
     };
     scene.lists(ONE, &shop, 11, &asks("left"));
     assert_eq!(found(), [("session shop is waiting for permission".to_owned(), false)]);
@@ -191,4 +193,56 @@ fn sessions_that_wait_for_their_user_are_found_unless_they_are_members() {
     text["leadSessionId"] = THREAD.into();
     fs::write(&config, text.to_string()).unwrap();
     assert_eq!(found().len(), 1);
+}
+
+/// Programs were told of a session that waits for its user by the picture of the team of sessions alone.
+#[test]
+fn a_session_that_waits_is_beside_one_picture_and_in_none_that_has_it() {
+    let scene = Scene::new();
+    let (shop, api) = (scene.make("shop"), scene.make("api"));
+    scene.lists(
+        ONE,
+        &shop,
+        11,
+        &json!({ "status": "waiting", "waitingFor": "permission", "statusUpdatedAt": 7 }),
+    );
+    let gemini = Arrival { client: AgentClient::Gemini, ..arrival(TWO, &api, 12) };
+    taken(&scene.office, &gemini, Moment::Asks);
+    let user = "user".parse().unwrap();
+    let mut teams: Vec<_> =
+        ["dev", "ops"].map(|name| scene.office.create_team(&TeamPlan::new(name, name)).unwrap()).into();
+    let beside = |teams: &[TeamName]| -> Vec<Vec<String>> {
+        let mut pictures: Vec<_> =
+            teams.iter().map(|team| scene.office.picture(team, &user).unwrap()).collect();
+        let essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
+        scene.office.put_sessions_beside(&mut pictures);
+        let is_told = |(picture, before): (&TeamPicture, &String)| {
+            assert_eq!(picture.essence() == *before, picture.sessions_waiting.is_empty());
+        };
+        pictures.iter().zip(&essence).for_each(is_told);
+        let names =
+            |picture: &TeamPicture| picture.sessions_waiting.iter().map(|one| one.name.clone()).collect();
+        pictures.iter().map(names).collect()
+    };
+    assert_eq!(beside(&teams), [vec!["api", "shop"], vec![]]);
+    let found = scene.office.sessions_beside(&[]).unwrap();
+    assert_eq!(
+        serde_json::to_value(&found).unwrap(),
+        json!([
+            {
+                "name": "api", "session": TWO, "client": "gemini", "folder": api, "waits_for": "permission",
+                "since": found[0].since.unwrap(), "what": "session api is waiting for permission",
+            },
+            {
+                "name": "shop", "session": ONE, "client": "claude", "folder": shop, "waits_for": "permission",
+                "since": "1970-01-01T00:00:00.007Z", "what": "session shop is waiting for permission",
+            },
+        ])
+    );
+    assert_eq!(found[0].remedy(), Remedy::Why("api".to_owned()));
+    scene.send("shop", "hello");
+    assert_eq!(beside(&teams)[0].len(), 2, "no picture has it");
+    teams.push(team_name());
+    assert_eq!(beside(&teams), [vec!["api"], vec![], vec![]]);
+    assert_eq!(beside(&[]), [] as [Vec<String>; 0]);
 }

@@ -1,7 +1,6 @@
 //! What a recipient's conversations gained, and what that proves.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -103,22 +102,18 @@ impl Office {
         Ok(())
     }
 
-    /// Looks once for mail in the conversation `session` of `who`'s client, which is taken up again; gives its file. A database is
-    /// none: it does not tell which of its sessions it was.
+    /// Looks once for mail in the conversation `session` of `who`'s client, which is taken up again.
     pub(crate) fn look_for_presented(
         &self,
         team: &TeamName,
         (who, session): (&MemberName, &str),
-        ids: &[&str],
-    ) -> Result<Option<PathBuf>, OfficeError> {
-        let conversation = self.conversation_of(team, (who, session)).filter(Transcript::is_file);
-        let Some(transcript) = conversation.filter(|_| self.books.exist() && !ids.is_empty()) else {
-            return Ok(None);
+    ) -> Result<(), OfficeError> {
+        let Some(transcript) = self.conversation_of(team, (who, session)).filter(|_| self.books.exist())
+        else {
+            return Ok(());
         };
         self.look_at_inbox(team, who, None)?;
-        let path = transcript.path.clone();
-        self.prove_in(team, &self.inbox_key(team, who), transcript)?;
-        Ok(Some(path))
+        self.prove_in(team, &self.inbox_key(team, who), transcript)
     }
 
     fn prove_in(&self, team: &TeamName, inbox: &InboxKey, transcript: Transcript) -> Result<(), OfficeError> {
@@ -128,7 +123,11 @@ impl Office {
     }
 
     /// The conversation of a session, as it stands now: a folder's by what was noted of the session, a member's by its last tie.
-    fn conversation_of(&self, team: &TeamName, (who, session): (&MemberName, &str)) -> Option<Transcript> {
+    pub(super) fn conversation_of(
+        &self,
+        team: &TeamName,
+        (who, session): (&MemberName, &str),
+    ) -> Option<Transcript> {
         if sessions::is_team(team) {
             return self.transcript_of_session(&self.registered_session(session)?);
         }

@@ -11,6 +11,7 @@ pub(super) mod conversation;
 mod gather;
 mod judge;
 mod record;
+mod standing;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;

@@ -27,7 +27,7 @@ use memchr::memmem;
 
 pub(crate) use find::{Conversations, listed};
 pub(crate) use remembered::Remembered;
-pub(crate) use ties::{Tie, Ties};
+pub(crate) use ties::{Tie, Ties, written};
 
 /// How much of a conversation is held and read.
 #[derive(Debug, Clone, Copy)]
@@ -208,6 +208,13 @@ impl Transcript {
             }
         }
         asked
+    }
+
+    /// When the model last answered, in milliseconds since the epoch.
+    pub(crate) fn last_answer(&self) -> Option<i64> {
+        let conversations = self.profile().conversations.as_ref()?;
+        let ConversationFormat::JsonLines { answered, .. } = conversations.format else { return None };
+        self.end(LAST_TURN_WITHIN)?.lines().rev().find_map(answered)
     }
 
     /// The client that writes it.

@@ -81,6 +81,12 @@ impl Ties {
     }
 }
 
+/// Where a conversation is, that its client says to be at `said` now. A client that takes one up again may first name the file of a new
+/// one, which it does not write.
+pub(crate) fn written<'a>(known: Option<&'a Path>, said: &'a Path) -> &'a Path {
+    known.filter(|known| known.is_file() && !said.is_file()).unwrap_or(said)
+}
+
 impl Office {
     /// A hook was called in the conversation `session` of a client, which is `who`'s and is kept at `path` by the client's
     /// word; `parent` is the process that called. What cannot be one is passed over. Of a member that we started, the
@@ -98,6 +104,12 @@ impl Office {
             return;
         }
         let mut ties = self.ties(team);
+        let known = ties
+            .of(who.as_str())
+            .iter()
+            .rev()
+            .find(|tie| tie.session == session && tie.client == client.as_str());
+        let path = written(known.map(|tie| tie.path.as_path()), path);
         let process = self.probe.client_above(parent).map(|process| (process.pid, process.start));
         let tie = Tie {
             client: client.as_str().to_owned(),
@@ -188,5 +200,26 @@ mod tests {
         }
         office.tie_conversation(team.name(), &bob, AgentClient::Codex, thread, (Path::new(&rollout), 1));
         assert_eq!(office.ties(team.name()).of("bob").len(), 1);
+    }
+
+    /// A member was told again what stands in its turns: its client had named another file for the conversation that it took up.
+    #[test]
+    fn a_conversation_that_is_taken_up_stays_where_it_is_written() {
+        let team = atm_support::TestEnv::new().team("demo", atm_store::Layout::Array, &["lead", "bob"]);
+        let office = Office::new(team.env().store_root(), team.env().store_state());
+        let (bob, session) = ("bob".parse::<MemberName>().unwrap(), "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a");
+        let folder = tempfile::tempdir().unwrap();
+        let [first, later] =
+            ["session-2026-11-18T09-00-0b7e1c52.jsonl", "session-2026-11-18T10-00-0b7e1c52.jsonl"]
+                .map(|name| folder.path().join(name));
+        let tied = |path: &Path| {
+            office.tie_conversation(team.name(), &bob, AgentClient::Gemini, session, (path, 1));
+            office.ties(team.name()).of("bob").last().unwrap().path.clone()
+        };
+        assert_eq!(tied(&first), first, "not written yet");
+        std::fs::write(&first, "").unwrap();
+        assert_eq!(tied(&later), first);
+        std::fs::write(&later, "").unwrap();
+        assert_eq!(tied(&later), later);
     }
 }

@@ -185,7 +185,12 @@ impl ProcessProbe for Recycled {
     }
 
     fn client_above(&self, parent: u64) -> Option<ClientProcess> {
-        Some(ClientProcess { pid: parent, start: self.started(parent)?, agent_id: None })
+        Some(ClientProcess {
+            pid: parent,
+            start: self.started(parent)?,
+            agent_id: None,
+            invocation: atm_clients::Invocation::default(),
+        })
     }
 }
 
