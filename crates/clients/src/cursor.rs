@@ -46,6 +46,7 @@ pub(crate) static PROFILE: Profile = Profile {
     launch: None,
     plugin: None,
     has_rewake_hook: false,
+    serves_folders: false,
 };
 
 /// Its hooks are not grouped.

@@ -44,6 +44,9 @@ pub struct Profile {
     pub plugin: Option<Plugin>,
     /// Whether a hook of it, or a plugin of ours in its place, can start a turn when mail comes.
     pub has_rewake_hook: bool,
+    /// Whether one process of it serves several folders, with a session in each. Otherwise a session that begins in the process of
+    /// another takes its place, in whichever folder.
+    pub serves_folders: bool,
 }
 
 /// A file of a plugin: its name and its text.

@@ -149,9 +149,9 @@ impl Desk {
         let given = [team, sender].into_iter().flatten().any(|name| !name.is_empty());
         let is_own = !given && self.bound().is_none() && self.settings.team.is_none();
         let session = if is_own { self.session() } else { None };
-        let own = session.and_then(|session| self.office().known_mailbox_of_session(&session));
+        let own = session.as_ref().and_then(|session| self.office().known_mailbox_of_session(session));
         if let Some(mailbox) = own {
-            let sessions = self.office().team(&sessions::team_name())?;
+            let sessions = self.office().team(&sessions::team_name())?.in_session(session);
             if has(&sessions, &mailbox) {
                 return Ok((sessions, mailbox));
             }

@@ -3,7 +3,7 @@
 use atm_office::mail::send::SendOptions;
 use clap::Args;
 
-use super::recipient;
+use super::recipient::{self, Acting};
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -20,8 +20,9 @@ pub(crate) struct Ack {
 impl Ack {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let named = |context: &Context| Ok((context.team_of_message(&self.id)?, context.reader()?));
-        let (team, who) = recipient::acting(context, named)?;
-        let sent = context.office.ack(&team, &who, &self.id, self.text, SendOptions::default())?;
+        let Acting { team, who, session } = recipient::acting(context, named)?;
+        let team = context.office.team(&team)?.in_session(session);
+        let sent = team.ack(&who, &self.id, self.text, SendOptions::default())?;
         tell(context, &sent)?;
         Ok(0)
     }

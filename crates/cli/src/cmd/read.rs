@@ -8,7 +8,7 @@ use atm_wire::counted;
 use clap::{Args, ValueEnum};
 
 use super::duration::{duration, span_of as span};
-use super::recipient;
+use super::recipient::{self, Acting};
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -48,7 +48,8 @@ pub(super) enum Format {
 
 impl Read {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = recipient::acting(context, |context| Ok((context.team()?, context.reader()?)))?;
+        let named = |context: &Context| Ok((context.team()?, context.reader()?));
+        let Acting { team, who, .. } = recipient::acting(context, named)?;
         // Of the mail of a folder, the session that asks gets what is for it.
         let session = sessions::is_team(&team).then(|| recipient::session_here(context)).flatten();
         let team = context.office.team(&team)?.in_session(session);

@@ -62,18 +62,26 @@ fn no_recipient(said: &str, nearest: &[String]) -> Failure {
     }
 }
 
+/// Who answers or reads.
+pub(super) struct Acting {
+    pub(super) team: TeamName,
+    pub(super) who: MemberName,
+    /// The session that we are called in, where it is the one that acts.
+    pub(super) session: Option<String>,
+}
+
 /// Who answers or reads, and in which team: the one that is named; where nobody is and no team, the session that we are
 /// called in, if mail for it came; else the person at the keyboard.
 pub(super) fn acting(
     context: &Context,
     otherwise: impl FnOnce(&Context) -> Result<(TeamName, MemberName), Failure>,
-) -> Result<(TeamName, MemberName), Failure> {
+) -> Result<Acting, Failure> {
     let is_named = context.identity()?.is_some() || context.settings.team.value.is_some();
     let session = if is_named { None } else { session_here(context) };
-    let own = session.and_then(|session| context.office.known_mailbox_of_session(&session));
+    let own = session.as_ref().and_then(|session| context.office.known_mailbox_of_session(session));
     match own {
-        Some(mailbox) => Ok((sessions::team_name(), mailbox)),
-        None => otherwise(context),
+        Some(mailbox) => Ok(Acting { team: sessions::team_name(), who: mailbox, session }),
+        None => otherwise(context).map(|(team, who)| Acting { team, who, session: None }),
     }
 }
 

@@ -4,7 +4,7 @@ use atm_office::mail::send::SendOptions;
 use atm_wire::Address;
 use clap::Args;
 
-use super::recipient;
+use super::recipient::{self, Acting};
 use super::send::tell;
 use super::text::{Manner, Words};
 use crate::context::Context;
@@ -24,7 +24,7 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let named = |context: &Context| Ok((context.team_of_message(&self.id)?, context.sender()?));
-        let (team, who) = recipient::acting(context, named)?;
+        let Acting { team, who, session } = recipient::acting(context, named)?;
         let mut words = self.words.letter(Address { name: who.clone(), team: None })?;
         words.metadata = self.manner.metadata.to_map();
         let letter = |to| atm_office::mail::send::Letter { to, ..words };
@@ -32,7 +32,7 @@ impl Reply {
         let sent = context
             .office
             .team(&team)
-            .and_then(|team| team.reply(&who, &self.id, letter, options))
+            .and_then(|team| team.in_session(session).reply(&who, &self.id, letter, options))
             .map_err(|error| Failure::sending(error, options))?;
         tell(context, &sent)?;
         Ok(0)

@@ -7,6 +7,7 @@ use clap::Args;
 use super::duration::time_left;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::hint;
 use crate::output::Out;
 use crate::output::table::{cut, spare, whole};
 
@@ -19,8 +20,16 @@ pub(crate) struct Reservations {
 
 impl Reservations {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let cwd = (!self.all).then_some(context.cwd.as_path());
-        let held = context.office.reservations(cwd)?;
+        let held = if self.all {
+            let found = context.office.all_reservations()?;
+            for error in &found.unreadable {
+                let way_out = error.hint().map(|hint| format!("; {}", hint::words(&hint)));
+                context.out.warn(&format!("not listed: {error}{}", way_out.unwrap_or_default()))?;
+            }
+            found.reservations
+        } else {
+            context.office.reservations(&context.cwd)?
+        };
         let now = context.office.now();
         let out = &mut context.out;
         if out.json {

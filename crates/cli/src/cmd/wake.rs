@@ -85,8 +85,9 @@ impl Wake {
                     drop(waiting);
                     line.map(|line| (team, name, line))
                 }
-                Waiter::Session(session) => {
-                    let told = office.wait_in_session(&session, ladder, deadline, somebody_hears)?;
+                Waiter::Session(session, has_socket) => {
+                    let way = (session.as_str(), has_socket);
+                    let told = office.wait_in_session(way, ladder, deadline, somebody_hears)?;
                     told.map(|(name, line)| (team_name(), name, line))
                 }
             };
@@ -157,12 +158,12 @@ fn typed(context: &Context, team: &TeamName, name: &MemberName, line: &str) -> R
 /// Who waits.
 enum Waiter {
     Member(TeamName, MemberName),
-    /// A session that is no member's.
-    Session(String),
+    /// A session that is no member's, and whether its client handed over a socket.
+    Session(String, bool),
 }
 
 /// Who waits: as the settings have it, else whose session it is by what the client says on stdin. A session that is no member's
-/// waits for the mail of its folder, unless that is pushed into it.
+/// waits for the mail of its folder, as long as nobody pushes that into it.
 fn waiter(context: &mut Context) -> Result<Option<Waiter>, Failure> {
     if context.settings.taker()?.is_some() {
         return Ok(Some(Waiter::Member(context.team()?, context.named_reader()?)));
@@ -181,8 +182,8 @@ fn waiter(context: &mut Context) -> Result<Option<Waiter>, Failure> {
         handed(SESSION_VARIABLE).as_deref() == Some(input.session()) && handed(SOCKET_VARIABLE).is_some()
     };
     Ok(member.or_else(|| {
-        let is_own = !input.is_inside() && !has_socket();
-        is_own.then(|| Waiter::Session(input.session().to_owned()))
+        let is_own = !input.is_inside();
+        is_own.then(|| Waiter::Session(input.session().to_owned(), has_socket()))
     }))
 }
 

@@ -52,6 +52,7 @@ mod reservations;
 mod scene;
 mod schema;
 mod session;
+mod session_replies;
 mod sessions;
 mod story;
 mod tasks;

@@ -89,6 +89,7 @@ pub(crate) static PROFILE: Profile = Profile {
         usage: plugin::usage,
     }),
     has_rewake_hook: true,
+    serves_folders: false,
 };
 
 /// Its JSON is strict: a comment makes a whole file ineffective, silently.

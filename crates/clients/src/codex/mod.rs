@@ -76,6 +76,7 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     plugin: None,
     has_rewake_hook: false,
+    serves_folders: false,
 };
 
 fn is_single_run(invocation: &Invocation) -> bool {

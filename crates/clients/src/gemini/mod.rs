@@ -61,6 +61,7 @@ pub(crate) static PROFILE: Profile = Profile {
     launch: Some(Launch { permission_option: Some("--approval-mode"), headless: &["-p"], ..launch::PLAIN }),
     plugin: None,
     has_rewake_hook: false,
+    serves_folders: false,
 };
 
 /// Without a terminal it takes one turn, whatever it was told, unless an editor speaks to it.

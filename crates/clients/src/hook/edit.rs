@@ -1,7 +1,10 @@
 //! Which files a call of a tool is about to change, as far as the call says so. What a shell does cannot be told from its
 //! command line, and reading changes nothing.
 
-use serde_json::Value;
+use std::borrow::Cow;
+
+use atm_wire::json::{Object, elements, string};
+use serde_json::value::RawValue;
 
 use super::plain;
 
@@ -24,33 +27,53 @@ const PATHS: [&str; 6] = ["file_path", "filePath", "notebook_path", "path", "tar
 const PATCHERS: [&str; 2] = ["applypatch", "patch"];
 /// Their arguments that hold it.
 const PATCHES: [&str; 4] = ["command", "patchText", "input", "patch"];
+/// As much of a tool's name as a log needs.
+const LONGEST_NAME: usize = 80;
 /// The lines of a patch that name a file.
 const FILE_LINES: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The files that a call of a tool is about to change, as the call names them.
-pub(super) fn edited_paths(tool: &str, input: &Value) -> Vec<String> {
-    let tool = plain(tool);
-    // Some clients send it as a text.
-    let parsed = input.as_str().and_then(|text| serde_json::from_str(text).ok());
-    let input = parsed.as_ref().unwrap_or(input);
-    if EDITORS.contains(&tool.as_str()) {
-        let named = PATHS.iter().filter_map(|key| input.get(key).and_then(Value::as_str));
-        return named.map(ToOwned::to_owned).collect();
+/// A call of a tool that edits, of which cannot be told what it is about to change.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a call of the tool {tool:?} was not checked: no file that it edits can be read from its arguments")]
+pub struct UnreadableCall {
+    tool: String,
+}
+
+/// The files that a call of a tool is about to change, as the call names them. The rest of the call is not looked at: it may
+/// be nested deeply, and text that was cut in the middle of a character.
+pub(super) fn edited_paths(tool: &str, input: &RawValue) -> Result<Vec<String>, UnreadableCall> {
+    let plain = plain(tool);
+    let (edits, patches) = (EDITORS.contains(&plain.as_str()), PATCHERS.contains(&plain.as_str()));
+    if !edits && !patches {
+        return Ok(Vec::new());
     }
-    if PATCHERS.contains(&tool.as_str()) {
-        let whole = input.as_str().map(ToOwned::to_owned);
-        let texts = PATCHES.iter().filter_map(|key| input.get(key)).flat_map(texts);
-        return whole.into_iter().chain(texts).flat_map(|patch| in_patch(&patch)).collect();
+    // Some clients send the arguments, or the patch itself, as a text.
+    let text = string(input);
+    let arguments = Object::parse(text.as_deref().unwrap_or(input.get()));
+    let unreadable = || UnreadableCall { tool: tool.chars().take(LONGEST_NAME).collect() };
+    if edits {
+        let arguments = arguments.map_err(|_| unreadable())?;
+        let named = PATHS.iter().filter_map(|key| arguments.string(key)).map(Cow::into_owned);
+        let named: Vec<String> = named.collect();
+        return if named.is_empty() { Err(unreadable()) } else { Ok(named) };
     }
-    Vec::new()
+    let patches: Vec<Cow<'_, str>> = match (arguments, &text) {
+        (Ok(arguments), _) => PATCHES.iter().filter_map(|key| arguments.get(key)).flat_map(texts).collect(),
+        (Err(_), Some(patch)) => vec![Cow::Borrowed(patch)],
+        (Err(_), None) => Vec::new(),
+    };
+    if patches.is_empty() {
+        Err(unreadable())
+    } else {
+        Ok(patches.iter().flat_map(|patch| in_patch(patch)).collect())
+    }
 }
 
 /// A text, or the texts of a list.
-fn texts(value: &Value) -> Vec<String> {
-    match value {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(all) => all.iter().filter_map(|one| one.as_str().map(ToOwned::to_owned)).collect(),
-        _ => Vec::new(),
+fn texts(value: &RawValue) -> Vec<Cow<'_, str>> {
+    match string(value) {
+        Some(text) => vec![text],
+        None => elements(value.get()).unwrap_or_default().into_iter().filter_map(string).collect(),
     }
 }
 
@@ -87,11 +110,41 @@ mod tests {
             ("read_file", json!({ "absolute_path": "/a" }), &[]),
             ("Bash", json!({ "command": patch }), &[]),
             ("mcp__fs__write", json!({ "path": "/a" }), &[]),
-            ("Write", json!({ "file_path": 7 }), &[]),
-            ("Write", json!(null), &[]),
+            ("apply_patch", json!({ "command": "*** Begin Patch\n*** End Patch\n" }), &[]),
             ("", json!({}), &[]),
         ] {
-            assert_eq!(edited_paths(tool, &input), expected, "{tool} {input}");
+            let raw = RawValue::from_string(input.to_string()).unwrap();
+            assert_eq!(edited_paths(tool, &raw).unwrap(), expected, "{tool} {input}");
+        }
+        for (tool, input) in [
+            ("Write", json!({ "file_path": 7 })),
+            ("Write", json!({ "where": "/a" })),
+            ("Write", json!("/a")),
+            ("Write", json!(null)),
+            ("apply_patch", json!({ "diff": patch })),
+            ("apply_patch", json!([patch])),
+        ] {
+            let raw = RawValue::from_string(input.to_string()).unwrap();
+            let unreadable = edited_paths(tool, &raw).unwrap_err().to_string();
+            assert!(unreadable.contains(tool), "{unreadable}");
+        }
+    }
+
+    /// JavaScript cuts text in the middle of an emoji: such an edit went through, whoever had reserved the file.
+    #[test]
+    fn what_is_edited_is_named_also_where_the_rest_is_no_text() {
+        let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+        let patch = r"*** Begin Patch\n*** Update File: /a\n+\ud83d\n*** End Patch";
+        for (tool, input) in [
+            ("Edit", r#"{"file_path":"/a","old_string":"\ud83d"}"#.to_owned()),
+            ("Edit", format!(r#"{{"file_path":"/a","old_string":{deep}}}"#)),
+            ("Write", format!(r#""{{\"path\":\"/a\",\"content\":{deep}}}""#)),
+            ("apply_patch", format!(r#"{{"command":["apply_patch","{patch}"]}}"#)),
+            ("apply_patch", format!(r#""{patch}""#)),
+        ] {
+            let call = format!(r#"{{"tool_name":"{tool}","tool_input":{input}}}"#);
+            let call = super::super::HookInput::parse(call.as_bytes()).unwrap();
+            assert_eq!(call.edited_paths().unwrap(), ["/a"], "{tool} {}", &input[..40]);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::edit::edited_paths;
+use super::edit::{UnreadableCall, edited_paths};
 use super::plain;
 
 /// What we want of a hook's input; there is more in it. Each client sends some of these keys.
@@ -59,13 +59,11 @@ impl HookInput {
         by_id.or_else(|| Some((self.teammate_name.as_deref()?, self.team_name.as_deref()?)))
     }
 
-    /// The files that the tool is about to change, as the call names them; none if it is no tool that edits, or one of
-    /// which that cannot be told.
-    pub fn edited_paths(&self) -> Vec<String> {
-        let input = self.tool_input.as_ref().and_then(|input| serde_json::from_str(input.get()).ok());
-        match (&self.tool_name, input) {
-            (Some(tool), Some(input)) => edited_paths(tool, &input),
-            _ => Vec::new(),
+    /// The files that the tool is about to change, as the call names them; none if it is no tool that edits.
+    pub fn edited_paths(&self) -> Result<Vec<String>, UnreadableCall> {
+        match (&self.tool_name, &self.tool_input) {
+            (Some(tool), Some(input)) => edited_paths(tool, input),
+            _ => Ok(Vec::new()),
         }
     }
 

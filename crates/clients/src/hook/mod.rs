@@ -7,6 +7,7 @@ mod input;
 
 pub use answer::{GO_ON, HookAnswer};
 pub(crate) use answer::{additional_context, block, deny};
+pub use edit::UnreadableCall;
 pub(crate) use event::plain;
 pub use event::{HeldBy, HookEvent, Moment, Remembers};
 pub use input::HookInput;

@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use atm_wire::json::Object;
 use rusqlite::{Connection, OpenFlags};
-use serde_json::Value;
 
 use crate::conversations::DatabaseError;
 use crate::shown::{Shape, Shown, is_ours};
@@ -61,19 +61,20 @@ pub(super) fn shown_since(
     Ok(all)
 }
 
-/// What a part of a message shows, if it does.
+/// What a part of a message shows, if it does. Only what is asked for is read: what tools gave back may be cut in the middle
+/// of a character, and nested deeply beside that.
 fn shown(part: &str, message: &str) -> Option<Shown> {
-    let part: Value = serde_json::from_str(part).ok()?;
-    let message: Value = serde_json::from_str(message).ok()?;
-    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
-    match (message["role"].as_str()?, part["type"].as_str()?) {
+    let (part, message) = (Object::parse(part).ok()?, Object::parse(message).ok()?);
+    match (&*message.string("role")?, &*part.string("type")?) {
         ("user", "text") => {
-            let texts = vec![text(&part["text"])?];
+            let texts = vec![part.string("text")?.into_owned()];
             let shape = if texts.iter().any(|text| is_ours(text)) { Shape::Listed } else { Shape::Framed };
             Some(Shown { shape, texts, ..Shown::default() })
         }
-        ("assistant", "tool") if part["state"]["status"] == "completed" => {
-            Shown::listed(vec![text(&part["state"]["output"])?])
+        ("assistant", "tool") => {
+            let state = Object::parse(part.get("state")?.get()).ok()?;
+            let is_completed = state.string("status")? == "completed";
+            Shown::listed(vec![state.string("output").filter(|_| is_completed)?.into_owned()])
         }
         _ => None,
     }
@@ -197,5 +198,22 @@ mod tests {
         assert_eq!(shown(&tool("running"), model), None);
         assert_eq!(shown(&text, model), None, "the model's own words");
         assert_eq!(shown("{", user), None);
+    }
+
+    /// What a tool gave back may be cut in the middle of an emoji: it proved nothing.
+    #[test]
+    fn what_is_no_text_does_not_hide_what_was_shown() {
+        let mail = r"From other agents, by atm; not your user's words.\n- from bob at noon [7906ec52]\n";
+        let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+        let (user, model) = (format!(r#"{{"role":"user","summary":{deep}}}"#), r#"{"role":"assistant"}"#);
+        let text = format!(r#"{{"type":"text","text":"{mail}\ud83d"}}"#);
+        let tool = format!(
+            r#"{{"type":"tool","state":{{"status":"completed","input":{deep},"output":"\ud83d\n\n{mail}"}}}}"#
+        );
+        for (part, message) in [(text.as_str(), user.as_str()), (&tool, model)] {
+            let shown = shown(part, message).expect(part);
+            assert_eq!(shown.shape, Shape::Listed, "{part}");
+            assert!(shown.texts.concat().contains("[7906ec52]"), "{shown:?}");
+        }
     }
 }

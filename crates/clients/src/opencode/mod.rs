@@ -63,6 +63,7 @@ pub(crate) static PROFILE: Profile = Profile {
     launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: true,
+    serves_folders: true,
 };
 
 /// With `--attach`, the session is one of the server, which goes on.

@@ -11,7 +11,7 @@ const RESERVATIONS = /* reservations */ false;
 const WAKES = /* wakes */ false;
 
 /** Asks `atm hook`; whatever goes wrong is no reason to stop the agent. */
-function hook(event, session, more) {
+function hook(event, session, cwd, more) {
   return new Promise((resolve) => {
     const atm = spawn("atm", ["hook", event, "--client", "opencode", ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"] });
     let said = "";
@@ -25,7 +25,7 @@ function hook(event, session, more) {
         resolve({});
       }
     });
-    atm.stdin.end(JSON.stringify({ session_id: session, cwd: process.cwd(), ...more }));
+    atm.stdin.end(JSON.stringify({ session_id: session, cwd, ...more }));
   });
 }
 
@@ -39,7 +39,7 @@ function stopWaiting(session) {
 }
 
 /** Waits for mail, and gives `told` the line for it, once. It keeps nobody from ending. */
-function wait(session, told) {
+function wait(session, cwd, told) {
   if (!WAKES) return;
   stopWaiting(session);
   const atm = spawn("atm", ["wake", "wait", ...ARGUMENTS], { stdio: ["pipe", "ignore", "pipe"] });
@@ -53,7 +53,7 @@ function wait(session, told) {
     waits.delete(session);
     if (code === 2 && line.trim()) told(line.trim());
   });
-  atm.stdin.end(JSON.stringify({ session_id: session, cwd: process.cwd() }));
+  atm.stdin.end(JSON.stringify({ session_id: session, cwd }));
   for (const handle of [atm, atm.stdin, atm.stderr]) handle.unref?.();
 }
 
@@ -64,7 +64,10 @@ function partId(parts) {
   return time + randomUUID().replaceAll("-", "").slice(0, 14);
 }
 
-export const AtmPlugin = async ({ client }) => {
+export const AtmPlugin = async ({ client, directory }) => {
+  // Where tools of these sessions work. The process may be a server's, which serves several folders and was started in another;
+  // and a session that was taken up here has another one in its own notes, where it was made.
+  const folder = directory || process.cwd();
   // What found no other place: it is in the instructions until the turn ends, which are made anew for every step of it.
   const shown = new Map();
   const held = new Set();
@@ -82,7 +85,7 @@ export const AtmPlugin = async ({ client }) => {
 
   const look = async (event, session, show) => {
     if (await isInner(session)) return;
-    const text = (await hook(event, session)).hookSpecificOutput?.additionalContext;
+    const text = (await hook(event, session, folder)).hookSpecificOutput?.additionalContext;
     if (!text || show(text)) return;
     shown.set(session, [...(shown.get(session) ?? []), text]);
   };
@@ -101,7 +104,7 @@ export const AtmPlugin = async ({ client }) => {
     "tool.execute.before": async (input, output) => {
       if (!RESERVATIONS || !["write", "edit", "multiedit", "patch", "apply_patch"].includes(input.tool)) return;
       const call = { tool_name: input.tool, tool_input: output.args };
-      const said = (await hook("pre-tool-use", input.sessionID, call)).hookSpecificOutput;
+      const said = (await hook("pre-tool-use", input.sessionID, folder, call)).hookSpecificOutput;
       if (said?.permissionDecision === "deny") throw new Error(said.permissionDecisionReason);
     },
     "tool.execute.after": async (input, output) => {
@@ -117,15 +120,15 @@ export const AtmPlugin = async ({ client }) => {
       if (!["session.idle", "permission.asked", "permission.replied"].includes(event.type)) return;
       const session = event.properties.sessionID;
       if (await isInner(session)) return;
-      if (event.type === "permission.asked") return void (await hook("permission-request", session));
+      if (event.type === "permission.asked") return void (await hook("permission-request", session, folder));
       if (event.type === "permission.replied") {
-        return void (await hook("permission-request", session, { notification_type: "permission_answered" }));
+        return void (await hook("permission-request", session, folder, { notification_type: "permission_answered" }));
       }
       shown.delete(session);
       const prompt = (text) =>
         client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text }] } });
-      const { reason } = await hook("stop", session, { stop_hook_active: held.delete(session) });
-      if (!reason) return wait(session, (line) => prompt(line).catch(() => {}));
+      const { reason } = await hook("stop", session, folder, { stop_hook_active: held.delete(session) });
+      if (!reason) return wait(session, folder, (line) => prompt(line).catch(() => {}));
       held.add(session);
       await prompt(reason);
     },

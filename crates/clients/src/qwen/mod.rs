@@ -74,6 +74,7 @@ pub(crate) static PROFILE: Profile = Profile {
     launch: Some(Launch { permission_option: Some("--approval-mode"), headless: &["-p"], ..launch::PLAIN }),
     plugin: None,
     has_rewake_hook: false,
+    serves_folders: false,
 };
 
 /// A prompt is one turn, with or without an option for it, and so is whatever has no terminal; unless an editor speaks to it, or it

@@ -45,7 +45,7 @@ impl Call for Reservations {
         let (office, cwd) = (desk.office(), desk.settings.cwd.as_path());
         let paths = self.paths.unwrap_or_default();
         if paths.is_empty() && !self.release {
-            return Ok(answer(&office.reservations(Some(cwd))?));
+            return Ok(answer(&office.reservations(cwd)?));
         }
         let client = desk.settings.client.as_ref();
         let member = if let Some(client) = client.filter(|_| desk.bound().is_none()) {

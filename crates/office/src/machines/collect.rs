@@ -290,7 +290,7 @@ fn draft_of(message: &Message, to: &str, machine: &MachineName, now: Stamp) -> D
         color: message.color.clone(),
         delivery: Delivery::Delivered,
         ack_id: message.ack_id(),
-        ours: Ours { offer: None, session: None, origin: None, ..message.ours() },
+        ours: Ours { offer: None, session: None, from_session: None, origin: None, ..message.ours() },
         kind: message.outer_type.clone().filter(|kind| kind != "message"),
         recipients: Vec::new(),
         metadata: metadata::others(message.metadata.as_deref()),

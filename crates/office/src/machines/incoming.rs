@@ -320,7 +320,7 @@ fn received(
     Ok(Draft {
         from: from.to_string(),
         to: to.to_string(),
-        ours: Ours { machine, origin, session: None, offer: None, ..draft.ours },
+        ours: Ours { machine, origin, session: None, from_session: None, offer: None, ..draft.ours },
         home: None,
         ..draft
     })

@@ -55,10 +55,11 @@ impl Team<'_> {
             return Ok(first);
         }
         let own_id = letter_id(&message.inbox, &message.id, "ack");
-        let ack = Acknowledgment { ack_id: Some(message.ack_id.unwrap_or(message.id)), text };
         let home = message.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&message.sender)?, team: home };
-        let letter = Letter { id: Some(own_id), ..Letter::new(to, Payload::from(ack).to_text()) };
+        let session = self.session_that_asked(who, &message.id, &to);
+        let ack = Acknowledgment { ack_id: Some(message.ack_id.unwrap_or(message.id)), text };
+        let letter = Letter { id: Some(own_id), session, ..Letter::new(to, Payload::from(ack).to_text()) };
         // Who wrote is answered, with or without an entry or an inbox of its own.
         self.send_in_turn(who, &letter, SendOptions { create: true, ..options })
     }

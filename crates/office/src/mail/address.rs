@@ -120,6 +120,7 @@ impl Routes<'_, '_> {
                 offer: None,
                 acted_by: letter.by.map(Person::words),
                 session: letter.session.clone(),
+                from_session: home.sending_session(from),
                 machine: None,
             },
             kind: kind.map(|payload| payload.kind().to_owned()),

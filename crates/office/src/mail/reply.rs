@@ -55,7 +55,12 @@ impl Team<'_> {
         let ours = original.ours();
         let home = ours.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&original.from)?, team: home };
-        let mut answer = letter(to);
+        let asker = self.asking_session(&ours, &to);
+        let mut answer = letter(to.clone());
+        // Who answers may have said that it goes to somebody else, or to which session.
+        if answer.to == to {
+            answer.session = answer.session.or(asker);
+        }
         answer.thread = Some(ours.thread.unwrap_or_else(|| original.id.clone()));
         answer.reply_to = Some(original.id);
         self.send(who, &answer, options)

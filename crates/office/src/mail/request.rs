@@ -74,8 +74,10 @@ impl Team<'_> {
         let text = payload(&kind, request, who, office, data);
         let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
+        let session = self.session_that_asked(who, &asked.id, &to);
+        let letter = Letter { session, ..Letter::new(to, text) };
         // What it says is between the two of them.
-        self.send_in_turn(who, &Letter::new(to, text), SendOptions { force: true, ..options })
+        self.send_in_turn(who, &letter, SendOptions { force: true, ..options })
     }
 }
 

@@ -27,6 +27,7 @@ use holder::{Names, SESSION};
 pub(crate) use over::Kept;
 
 use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use book::TreeBook;
 use pattern::Pattern;
@@ -85,6 +86,15 @@ pub struct ReservationView {
     pub since: Stamp,
     /// Until when, unless it is extended or released.
     pub until: Stamp,
+}
+
+/// What is reserved in all working trees.
+#[derive(Debug, Default)]
+pub struct HeldEverywhere {
+    /// What can be read of it.
+    pub reservations: Vec<ReservationView>,
+    /// Why the rest cannot: one error for each file.
+    pub unreadable: Vec<OfficeError>,
 }
 
 impl ReservationView {
@@ -185,29 +195,41 @@ impl Office {
         self.release_everywhere(|one| one.holder.ends_with(who))
     }
 
-    /// The reservations that hold now: in the tree of a folder, or in all of them.
-    pub fn reservations(&self, cwd: Option<&Path>) -> Result<Vec<ReservationView>, OfficeError> {
-        let now = self.now();
-        let here = cwd.and_then(Place::of_folder);
-        let books = match (&here, cwd) {
-            (Some(place), _) => vec![TreeBook::of(self, &place.tree)],
-            (None, Some(_)) => Vec::new(),
-            (None, None) => TreeBook::all(self)?,
-        };
-        let (names, mut found) = (Names::of(self), Vec::new());
-        for book in books {
-            let Some((top, all)) = book.read()? else { continue };
-            let is_here = |one: &Reservation| {
-                here.as_ref().is_none_or(|place| {
-                    let case = place.tree.case();
-                    one.pattern.overlaps(&place.pattern, case) || place.tree.top != Path::new("/")
-                })
-            };
-            let held = all.iter().filter(|one| is_here(one) && self.why_over(one, now).is_none());
-            found.extend(held.map(|one| ReservationView::of(one, &top, &names)));
-        }
-        found.sort_by(|a, b| (&a.tree, &a.path).cmp(&(&b.tree, &b.path)));
+    /// The reservations that hold now in the tree of a folder.
+    pub fn reservations(&self, cwd: &Path) -> Result<Vec<ReservationView>, OfficeError> {
+        let Some(here) = Place::of_folder(cwd) else { return Ok(Vec::new()) };
+        let case = here.tree.case();
+        // Where there is no git, the tree is what is here and below.
+        let is_here =
+            |one: &Reservation| here.tree.top != Path::new("/") || one.pattern.overlaps(&here.pattern, case);
+        let mut found = self.held_in(&TreeBook::of(self, &here.tree), &Names::of(self), is_here)?;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
+    }
+
+    /// Those of all trees, as far as they can be read.
+    pub fn all_reservations(&self) -> Result<HeldEverywhere, OfficeError> {
+        let (names, mut found) = (Names::of(self), HeldEverywhere::default());
+        for book in TreeBook::all(self)? {
+            match self.held_in(&book, &names, |_| true) {
+                Ok(held) => found.reservations.extend(held),
+                Err(error) => found.unreadable.push(error),
+            }
+        }
+        found.reservations.sort_by(|a, b| (&a.tree, &a.path).cmp(&(&b.tree, &b.path)));
+        Ok(found)
+    }
+
+    fn held_in(
+        &self,
+        book: &TreeBook,
+        names: &Names<'_>,
+        is_meant: impl Fn(&Reservation) -> bool,
+    ) -> Result<Vec<ReservationView>, OfficeError> {
+        let Some((top, all)) = book.read()? else { return Ok(Vec::new()) };
+        let now = self.now();
+        let held = all.iter().filter(|one| is_meant(one) && self.why_over(one, now).is_none());
+        Ok(held.map(|one| ReservationView::of(one, &top, names)).collect())
     }
 
     /// Whether anything is reserved anywhere, or was and is not cleared away.
@@ -263,15 +285,24 @@ impl Office {
         if book.exists() { book.change(decide) } else { decide(&mut Vec::new()) }
     }
 
+    /// In every tree: what cannot be read in one keeps nobody out of the others. That is the error then, with what was released.
     fn release_everywhere(
         &self,
         ends: impl Fn(&Reservation) -> bool,
     ) -> Result<Vec<ReservationView>, OfficeError> {
-        let mut released = Vec::new();
+        let (mut released, mut failed) = (Vec::new(), None);
         for book in TreeBook::all(self)? {
-            released.extend(book.take(self, &ends)?);
+            match book.take(self, &ends) {
+                Ok(taken) => released.extend(taken),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        Ok(released)
+        let Some(error) = failed else { return Ok(released) };
+        if released.is_empty() {
+            return Err(error);
+        }
+        let step = |one: &ReservationView| format!("released {} in {}", one.path, one.tree.display());
+        Err(error).after(|| Done::Steps(released.iter().map(step).collect()))
     }
 
     /// Whether somebody leads its team.

@@ -85,7 +85,7 @@ impl Bench {
     }
 
     fn held(&self) -> Vec<String> {
-        let held = self.office.reservations(Some(&self.tree)).unwrap();
+        let held = self.office.reservations(&self.tree).unwrap();
         held.iter().map(|one| format!("{} {}", one.holder, one.path)).collect()
     }
 
@@ -220,13 +220,13 @@ fn trees_are_apart_and_folders_without_git_are_not() {
     ask(&plain, &bob, "deep/a.md").unwrap();
     assert!(ask(&plain.join("deep"), &alice, "a.md").is_err(), "the same file, named from below");
     ask(&plain.join("deep"), &alice, "b.md").unwrap();
-    let shown = bench.office.reservations(Some(&plain.join("deep"))).unwrap();
+    let shown = bench.office.reservations(&plain.join("deep")).unwrap();
     assert_eq!(shown.len(), 2);
     assert_eq!(shown[0].path, plain.join("deep/a.md").display().to_string());
     let other = bench.env.home().canonicalize().unwrap().join("other");
     fs::create_dir_all(&other).unwrap();
-    assert_eq!(bench.office.reservations(Some(&other)).unwrap(), []);
-    assert_eq!(bench.office.reservations(None).unwrap().len(), 3);
+    assert_eq!(bench.office.reservations(&other).unwrap(), []);
+    assert_eq!(bench.office.all_reservations().unwrap().reservations.len(), 3);
     // What is given back in one folder stays in the others.
     assert_eq!(bench.office.release(&bob, &other, Give::Tree).unwrap(), []);
     assert_eq!(bench.office.release(&bob, &plain, Give::Tree).unwrap().len(), 1);
@@ -262,4 +262,47 @@ fn the_chore_clears_away_what_is_over_once() {
     *bench.clock.0.lock().unwrap() += 60_000;
     assert_eq!(tend(), (1, None));
     assert_eq!((tend(), bench.files()), ((0, None), 0));
+}
+
+/// One file that a newer atm wrote, or that was damaged, kept everything that stands behind it reserved.
+#[test]
+fn what_cannot_be_read_keeps_nothing_else_from_being_released_cleared_or_listed() {
+    let bench = Bench::new();
+    let bob = Holder { session: Some("one".to_owned()), ..bench.holder("bob") };
+    let other = bench.env.home().canonicalize().unwrap().join("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    let (paths, span) = ([String::from("src")], Duration::from_secs(60));
+    let reserve = || {
+        for cwd in [&bench.tree, &other] {
+            let ask = Ask { holder: &bob, cwd, paths: &paths, span, reason: None };
+            bench.office.reserve(&ask).unwrap();
+        }
+    };
+    let trees = || {
+        let held = bench.office.kept_reservations(&"dev".parse().unwrap()).unwrap();
+        held.into_iter().map(|kept| kept.view).collect::<Vec<_>>()
+    };
+    reserve();
+    for (name, text) in [("0.json", r#"{"version":99}"#), ("1.json", "{")] {
+        fs::write(bench.env.state().join("reservations").join(name), text).unwrap();
+    }
+    assert_eq!(trees().len(), 2);
+    let listed = bench.office.all_reservations().unwrap();
+    assert_eq!(listed.reservations.len(), 2);
+    let unreadable: Vec<String> = listed.unreadable.iter().map(ToString::to_string).collect();
+    assert!(unreadable[0].contains("0.json") && unreadable[1].contains("1.json"), "{unreadable:?}");
+    let error = bench.office.release_at_exit(&bob).unwrap_err().to_string();
+    assert!(error.contains("0.json"), "{error}");
+    assert_eq!(trees(), []);
+    reserve();
+    let error = bench.office.release(&bob, &bench.tree, Give::Everything).unwrap_err();
+    assert_eq!(trees(), []);
+    let OfficeError::Partly { done, .. } = &error else { panic!("{error}") };
+    assert_eq!(done.len(), 1, "what was released is said: {error}");
+    reserve();
+    *bench.clock.0.lock().unwrap() += 60_000;
+    for view in trees() {
+        assert!(bench.office.clear_if_over(&"dev".parse().unwrap(), &view).unwrap(), "{view:?}");
+    }
+    assert_eq!(trees(), []);
 }

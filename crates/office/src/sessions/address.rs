@@ -8,7 +8,8 @@
 //! | the last parts of a folder's path | the folder that ends so |
 //! | the name of a mailbox, as mail from it has it | its folder |
 //!
-//! A folder in which several sessions run means none of them. Single runs for programs do not count there: they are meant by
+//! A name that is one folder's mailbox's and also another folder's own (`/a/Shop` and `/b/shop` both are `shop`) means neither: each is
+//! called by more of its path. A folder in which several sessions run means none of them. Single runs for programs do not count there: they are meant by
 //! their own names alone.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,12 +79,12 @@ impl Names {
         let exact = self.running.iter().filter(|running| running.id == wanted);
         let sessions: Vec<&Running> =
             if exact.clone().next().is_some() { exact.collect() } else { called.collect() };
-        let folders: Vec<&PathBuf> = self.folders.iter().filter(|folder| is_folder(folder, wanted)).collect();
+        let mut folders: BTreeSet<&PathBuf> =
+            self.folders.iter().filter(|folder| is_folder(folder, wanted)).collect();
+        folders.extend(self.mailboxes.get(wanted));
+        let folders: Vec<&PathBuf> = folders.into_iter().collect();
         match (sessions.as_slice(), folders.as_slice()) {
-            ([], []) => match self.mailboxes.get(wanted) {
-                Some(folder) => self.one_in(wanted, folder),
-                None => Err(self.unknown(wanted)),
-            },
+            ([], []) => Err(self.unknown(wanted)),
             ([], [folder]) => self.one_in(wanted, folder),
             ([session], others) if others.iter().all(|folder| **folder == session.folder) => {
                 Ok(Destination { folder: session.folder.clone(), session: Some(session.id.clone()) })
@@ -96,10 +97,16 @@ impl Names {
         }
     }
 
-    /// How a folder is called.
+    /// How a folder is called: by what means no other one, and no session elsewhere.
     pub(super) fn tail(&self, folder: &Path) -> String {
         let all: Vec<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
-        tail::shortest(folder, &all)
+        let is_elsewhere = |place: Option<&PathBuf>| place.is_some_and(|place| place != folder);
+        tail::shortest(folder, &all, |name| {
+            let is_called = |running: &Running| running.folder != folder && running.is_called(name);
+            !is_elsewhere(self.aliases.get(name))
+                && !is_elsewhere(self.mailboxes.get(name))
+                && !self.running.iter().any(is_called)
+        })
     }
 
     /// How a session is called that runs in a folder: as the folder is, if it is the only one there.
@@ -115,7 +122,9 @@ impl Names {
     fn call(&self, session: &Running) -> String {
         let is_clear = |name: &&String| {
             let means_another = |running: &Running| running.id != session.id && running.is_called(name);
+            let of_mailbox = self.mailboxes.get(*name);
             !self.aliases.contains_key(*name)
+                && of_mailbox.is_none_or(|folder| *folder == session.folder)
                 && !self.running.iter().any(means_another)
                 && self.folders.iter().all(|folder| !is_folder(folder, name) || *folder == session.folder)
         };
@@ -200,7 +209,6 @@ mod tests {
             mailboxes: BTreeMap::from([
                 ("web-1a2b3c4d".to_owned(), "/v/web".into()),
                 ("two".to_owned(), "/w/two".into()),
-                ("shop".to_owned(), "/elsewhere/shop".into()),
             ]),
         }
     }
@@ -218,6 +226,57 @@ mod tests {
             let meant = names.resolve(choice).unwrap().session.unwrap();
             assert!(meant.starts_with(choice.as_str()), "{choice}");
         }
+    }
+
+    /// An answer to the name that mail came from went to the folder that is spelled so, without a word.
+    #[test]
+    fn a_mailboxs_name_that_is_another_folders_own_means_neither_before_it_is_said_which() {
+        let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect();
+        let mailbox = |name: &str, folder: &str| (name.to_owned(), PathBuf::from(folder));
+        let called = Some("shop".to_owned());
+        let session = |folder: &str| Running {
+            id: "0b7e1c52-1".to_owned(),
+            name: called.clone(),
+            folder: folder.into(),
+            is_named_only: false,
+        };
+        let shop = || Names {
+            folders: paths(&["/a/Shop", "/b/shop"]),
+            mailboxes: BTreeMap::from([mailbox("shop", "/a/Shop")]),
+            ..Names::default()
+        };
+        for (names, wanted, expected) in [
+            (shop(), "shop", &["/a/Shop", "/b/shop"][..]),
+            (Names { running: vec![session("/b/shop")], ..shop() }, "shop", &["/a/Shop", "/b/shop"]),
+            (
+                Names {
+                    folders: paths(&["/a/My Shop", "/my-shop"]),
+                    mailboxes: BTreeMap::from([mailbox("my-shop", "/a/My Shop")]),
+                    ..Names::default()
+                },
+                "my-shop",
+                &["/a/My Shop", "/my-shop"],
+            ),
+            // Others are called as a folder is.
+            (Names { running: vec![session("/c/x")], ..shop() }, "shop", &["/a/Shop", "/b/shop", "/c/x"]),
+        ] {
+            let OfficeError::WhichSession { choices, .. } = names.resolve(wanted).unwrap_err() else {
+                panic!()
+            };
+            let meant = |choice: &String| names.resolve(choice).unwrap().folder.display().to_string();
+            let mut meant: Vec<String> = choices.iter().map(meant).collect();
+            meant.sort();
+            // A session may be named beside its folder.
+            meant.dedup();
+            assert_eq!(meant, expected, "{choices:?}");
+            for folder in &names.folders {
+                let name = names.tail(folder);
+                assert_eq!(names.resolve(&name).unwrap().folder, *folder, "{name}");
+                assert_eq!(names.resolve(&folder.display().to_string()).unwrap().folder, *folder);
+            }
+        }
+        let names = Names { aliases: BTreeMap::from([mailbox("shop", "/z")]), ..shop() };
+        assert_eq!(names.tail(Path::new("/b/shop")), "b/shop", "the alias is another's");
     }
 
     #[test]
@@ -240,7 +299,7 @@ mod tests {
             ("/w/api", to("/w/api", None)),
             ("script", to("/w/api", Some("5a5a5a52-6"))),
             ("5a5a5a", to("/w/api", Some("5a5a5a52-6"))),
-            // As mail from there names it; folders that are called so come first.
+            // As mail from there names it.
             ("web-1a2b3c4d", to("/v/web", None)),
             ("/w/shop", several(&["4f4f4f52", "p-c1"])),
             // Two sessions in one folder, by each of its names.

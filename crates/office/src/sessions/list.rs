@@ -196,7 +196,9 @@ impl Office {
         for known in registered {
             let Some(pid) = self.process_running(known, registered) else { continue };
             // What a client lists is newer: after `/clear` it has another id in the same process.
-            if running.iter().any(|live| live.id == known.session || live.pid == pid) {
+            let is_beside = |live: &Live| live.client.profile().serves_folders && live.folder != known.folder;
+            let replaces = |live: &Live| live.id == known.session || live.pid == pid && !is_beside(live);
+            if running.iter().any(replaces) {
                 continue;
             }
             let Ok(client) = known.client.parse() else { continue };

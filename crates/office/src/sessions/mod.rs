@@ -9,6 +9,7 @@
 
 mod address;
 mod alias;
+mod asker;
 mod conversations;
 mod forget;
 mod here;

@@ -142,14 +142,17 @@ impl Office {
         parse(note.read().ok().flatten().as_deref())
     }
 
-    /// All sessions that were noted.
+    /// All sessions that were noted, the newest first: what is asked about a process is about the one that began there last.
     pub(crate) fn registered_sessions(&self) -> Vec<Registered> {
         let notes = SessionNote::register(&self.root, &self.state);
-        notes.iter().filter_map(|text| parse(Some(text))).collect()
+        let mut sessions: Vec<Registered> = notes.iter().filter_map(|text| parse(Some(text))).collect();
+        sessions.sort_by(|a, b| (b.began, &a.session).cmp(&(a.began, &b.session)));
+        sessions
     }
 
     /// The process of a noted session, if that runs: by the lock of its client where there is one, else by the process that called
-    /// our hooks. One that is over, or began anew in the same process, does not count.
+    /// our hooks. One that is over, or began anew in the same process, does not count; nor in another folder, unless such a process
+    /// serves several.
     pub(crate) fn process_running(&self, session: &Registered, all: &[Registered]) -> Option<u64> {
         if session.is_over {
             return None;
@@ -161,9 +164,13 @@ impl Office {
             })
         };
         let is_newest = || {
-            let is_same_process =
-                |other: &&Registered| other.pid == session.pid && other.start == session.start;
-            let newest = all.iter().filter(is_same_process).map(|other| other.began).max();
+            let serves_folders =
+                session.client.parse().is_ok_and(|client: AgentClient| client.profile().serves_folders);
+            let is_in_its_place = |other: &&Registered| {
+                (other.pid, &other.start) == (session.pid, &session.start)
+                    && !(serves_folders && other.folder != session.folder)
+            };
+            let newest = all.iter().filter(is_in_its_place).map(|other| other.began).max();
             newest.is_none_or(|newest| newest <= session.began)
         };
         let caller = session.pid.filter(|pid| runs(*pid));

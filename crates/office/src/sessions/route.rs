@@ -96,7 +96,7 @@ pub struct Sender<'a> {
 /// Where a letter goes.
 #[derive(Debug)]
 pub struct Route<'a> {
-    /// The sender's team.
+    /// The sender's team; that of sessions in the session that sends, where that is known.
     pub team: Team<'a>,
     /// The mailbox of the session that sends, where nobody was named and it writes to another session.
     pub from: Option<MemberName>,
@@ -190,9 +190,9 @@ impl Office {
             };
             return Ok(Route { team: self.team(&team)?, from: None, to, session });
         }
-        let own = sender.session.and_then(|find| find()).map(|session| self.mailbox_of_session(&session));
-        let from = own.transpose()?.flatten();
-        Ok(Route { team: self.team(&team_name())?, from, to, session })
+        let own = sender.session.and_then(|find| find());
+        let from = own.as_ref().map(|own| self.mailbox_of_session(own)).transpose()?.flatten();
+        Ok(Route { team: self.team(&team_name())?.in_session(own), from, to, session })
     }
 
     /// Whether somebody is there: a member of the team that is meant or, where none has that name and no team was named, a session.

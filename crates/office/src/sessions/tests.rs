@@ -13,6 +13,7 @@ use atm_wire::team::Manner;
 use serde_json::{Value, json};
 
 mod dropped;
+mod replies;
 mod resumed;
 mod running;
 mod waiting;
@@ -25,6 +26,7 @@ use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
 use crate::people::ancestry::ClientProcess;
 use crate::people::probe::{Agent, Nameless, ProcessProbe};
+use crate::team::Team;
 
 const ONE: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 const TWO: &str = "1c8f2d63-3f6a-4a9e-9d0f-1f2e3d4c5b6a";

@@ -81,6 +81,9 @@ pub struct Ours {
     /// The session that it is for, among those that share a mailbox, as long as that one lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The session that wrote it, among those that share a mailbox: an answer is for that one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_session: Option<String>,
     /// The machine that it came from, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,

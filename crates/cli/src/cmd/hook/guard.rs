@@ -20,7 +20,7 @@ pub(super) fn before_tool(
     input: &HookInput,
     format: &HookFormat,
 ) -> Result<i32, String> {
-    let paths = input.edited_paths();
+    let paths = input.edited_paths().map_err(|error| error.to_string())?;
     if paths.is_empty() {
         return Ok(0);
     }

@@ -1,5 +1,6 @@
 //! The plugin for `opencode`, in a test double of it.
 
+use crate::reservations::Shop;
 use crate::scene::World;
 
 /// Calls the plugin as the client does, and prints what the model would see.
@@ -73,6 +74,46 @@ fn mail_is_a_part_of_the_conversation_and_wakes_once() {
     assert_eq!(prompts.len(), 1, "{said}");
     assert!(prompts[0][1].as_str().unwrap().contains("stop the release"), "{said}");
     assert_eq!(world.json(&["inbox", "bob", "--unread"]), serde_json::json!([]));
+}
+
+/// Two folders in one process, which was started in a third one.
+const SERVER_HOST: &str = r#"
+import { AtmPlugin } from "./.config/opencode/plugins/atm.js";
+const client = { session: { get: async () => ({ data: {} }) } };
+const said = {};
+for (const name of ["shop", "web"]) {
+  const plugin = await AtmPlugin({ client, directory: `${process.cwd()}/${name}` });
+  await plugin["chat.message"]({ sessionID: `ses_${name}` }, { message: { id: "msg_1" }, parts: [] });
+  const edit = () => plugin["tool.execute.before"]({ tool: "edit", sessionID: `ses_${name}` }, { args: { filePath: "src/a.rs" } });
+  said[name] = await edit().then(() => "", (error) => error.message);
+}
+const { execFileSync } = await import("node:child_process");
+said.sessions = JSON.parse(execFileSync("atm", ["sessions", "--json"]));
+console.log(JSON.stringify(said));
+"#;
+
+/// The plugin told the folder of the process: sessions were found in the home folder, and paths looked up in the wrong tree.
+#[test]
+fn a_session_works_in_the_folder_that_its_server_serves_and_not_where_that_was_started() {
+    let shop = Shop::new();
+    let world = &shop.world;
+    shop.ok(&["--as", "bob", "reserve", "src"]);
+    std::fs::create_dir_all(world.home().join("web/.git")).unwrap();
+    world.installs(&["opencode", "--reservations"]);
+    world.put(".config/opencode/plugins/package.json", r#"{"type":"module"}"#);
+    world.put("host.mjs", SERVER_HOST);
+    let mut host = world.program("node");
+    let output = host.arg("host.mjs").env_remove("ATM_AS").env_remove("ATM_TEAM").output();
+    let Ok(output) = output else { return eprintln!("skipped: there is no node here") };
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert!(said["shop"].as_str().unwrap().contains("src/a.rs is reserved by bob@dev"), "{said}");
+    assert_eq!(said["web"], "", "it is another tree");
+    let sessions = said["sessions"].as_array().unwrap();
+    let mut listed: Vec<_> =
+        sessions.iter().map(|one| (one["name"].as_str(), one["session"].as_str())).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, [(Some("shop"), Some("ses_shop")), (Some("web"), Some("ses_web"))], "{said}");
 }
 
 /// As above, with a session that is no member's: it is idle when mail comes.

@@ -61,6 +61,21 @@ fn a_program_gets_who_until_when_and_exit_4() {
 }
 
 #[test]
+fn what_a_newer_atm_reserved_is_named_beside_the_rest() {
+    let shop = Shop::new();
+    shop.ok(&["--as", "bob", "reserve", "src"]);
+    fs::write(shop.world.state().join("reservations/0.json"), r#"{"version":99}"#).unwrap();
+    let listed = shop.ok(&["reservations", "--all"]);
+    assert!(listed.stdout.contains("bob@dev"), "{listed:?}");
+    for part in ["warning: not listed: ", "reservations/0.json is of version 99", "; "] {
+        assert!(listed.stderr.contains(part), "{part}: {listed:?}");
+    }
+    let released = shop.atm(&["--as", "bob", "release", "--all"]);
+    assert!(released.stderr.contains("released src in "), "{released:?}");
+    assert_eq!(shop.held(), [] as [&str; 0]);
+}
+
+#[test]
 fn worktrees_are_apart() {
     let shop = Shop::new();
     let worktree = shop.tree.join(".claude/worktrees/x");

@@ -100,6 +100,27 @@ fn another_name_of_a_file_is_no_way_around() {
     assert!(shop.may_write("alice", "src/b.rs"));
 }
 
+/// A text that was cut in the middle of an emoji hid the path, and the edit went through without a word.
+#[test]
+fn an_edit_is_refused_whatever_its_text_is_and_one_without_a_readable_path_is_in_the_log() {
+    let shop = Shop::new();
+    shop.ok(&["--as", "bob", "reserve", "src"]);
+    let edit = |arguments: &str| {
+        let cwd = shop.tree.display();
+        let call =
+            format!(r#"{{"session_id":"s","cwd":"{cwd}","tool_name":"Edit","tool_input":{arguments}}}"#);
+        let args = ["hook", "PreToolUse", "--client", "claude", "--as", "alice", "-t", "dev"];
+        let answer = shop.world.pipe(&args, call);
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{answer:?}");
+        answer.stdout
+    };
+    let refused = edit(r#"{"file_path":"src/a.rs","old_string":"\ud83d","new_string":""}"#);
+    assert!(reason(&serde_json::from_str(&refused).unwrap()).contains("reserved by bob@dev"), "{refused}");
+    assert_eq!(shop.log(), "");
+    assert_eq!(edit(r#"{"file":"src/a.rs"}"#), "");
+    assert!(shop.log().contains("a call of the tool \"Edit\" was not checked"), "{}", shop.log());
+}
+
 /// A hook that fails must not stop an agent's work: the edit goes on, and the trouble is in the log.
 #[test]
 fn our_own_trouble_refuses_nothing() {

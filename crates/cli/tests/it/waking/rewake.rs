@@ -120,7 +120,7 @@ fn a_session_that_is_no_members_waits_for_the_mail_of_its_folder() {
     assert_eq!(shop.run(&wait, "Stop"), (0, String::new(), String::new()), "nobody has written");
     assert!(!world.root().join("teams").exists(), "nothing is made for one that waits");
     world.ok(&["send", "shop", "hello"]);
-    // Where its client hands out a socket, mail is pushed.
+    // Where its client hands out a socket, somebody may push.
     let said = json!({ "session_id": shop.id, "cwd": shop.folder, "hook_event_name": "Stop" });
     let handed = json!({ "CLAUDE_CODE_SESSION_ID": shop.id, "CLAUDE_CODE_MESSAGING_SOCKET": "/run/s.sock" });
     assert_eq!(shop.process.call(&wait, &said, (&handed, None)).0, 0);
@@ -129,4 +129,20 @@ fn a_session_that_is_no_members_waits_for_the_mail_of_its_folder() {
     assert!(stderr.starts_with("You have 1 unread message from user."), "{stderr}");
     assert_eq!(shop.run(&wait, "Stop").0, 0, "the woken turn runs the hook again");
     assert!(shop.hook("PostToolUse").contains("hello"));
+}
+
+/// A socket in which nobody pushes, since its user turned the server off, kept the session from being woken.
+#[test]
+fn a_session_with_a_socket_is_woken_where_no_server_pushes() {
+    let world = World::new();
+    let mut shop = Session::start(&world, "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a", "shop");
+    world.ok(&["send", "shop", "hello"]);
+    let said = json!({ "session_id": shop.id, "cwd": shop.folder, "hook_event_name": "Stop" });
+    let handed = json!({ "CLAUDE_CODE_SESSION_ID": shop.id, "CLAUDE_CODE_MESSAGING_SOCKET": "/run/s.sock" });
+    let wait = [ATM, "wake", "wait", "--for", "60s"];
+    let (code, _, stderr) = shop.process.call(&wait, &said, (&handed, None));
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.starts_with("You have 1 unread message from user."), "{stderr}");
+    assert!(shop.hook("UserPromptSubmit").contains("hello"), "the hooks have it, once");
+    assert_eq!(shop.hook("PostToolUse"), "");
 }

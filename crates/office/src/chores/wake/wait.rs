@@ -5,11 +5,12 @@
 //! | a member | what is unread and before no model |
 //! | a session | the mail of its folder that it may take: not what is another's, or on its way by push |
 //!
-//! A session that mail is pushed into needs no wake, nor does a single run for a program, which ends with its turn. Each mail wakes
-//! once for each step of the ladder, whichever session of a folder is woken for it: that is remembered before it is said.
+//! A session that mail is pushed into needs no wake, nor does a single run for a program, which ends with its turn. That a session has a
+//! socket does not say that somebody pushes: where it has one, whoever may push is given time, and the session is woken for what is
+//! still there and not on its way. Each mail wakes once for each step of the ladder, whichever session of a folder is woken for it: that is remembered before it is said.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atm_clients::claude::sessions;
 use atm_ledger::Kind;
@@ -19,8 +20,13 @@ use atm_wire::{MemberName, Message, TeamName};
 
 use super::{Hearer, Ladder, Memory, line, unread};
 use crate::error::OfficeError;
+use crate::mail::hook::Record;
 use crate::office::Office;
 use crate::sessions::team_name;
+
+/// For how long mail lies before a session with a socket is woken for it. A server that runs pushes it within a second; the hook
+/// that ends a turn, within the three that it waits for a lock. A line beside a frame would begin a second turn.
+const PUSH_COMES_FIRST: Duration = Duration::from_secs(10);
 
 /// One that waits: the owner of an inbox, or one of several sessions that share it.
 struct Waiter<'a> {
@@ -28,6 +34,8 @@ struct Waiter<'a> {
     name: &'a MemberName,
     session: Option<&'a str>,
     mailbox: Mailbox,
+    /// For how long mail lies before it wakes.
+    grace: Duration,
 }
 
 /// The folders that are watched, until others are to be.
@@ -65,15 +73,27 @@ impl Office {
     ) -> Result<Option<String>, OfficeError> {
         let mailbox = self.team(team)?.known_mailbox(name)?;
         let seat = Seat::take(&mailbox, &self.state)?;
-        let waiter = Waiter { team, name, session: None, mailbox };
+        let waiter = Waiter { team, name, session: None, mailbox, grace: Duration::ZERO };
         self.wait_in_seat(&waiter, &seat, ladder, deadline, is_heard)
     }
 
     /// The same for a session that is no member's, with the mailbox of its folder, which may come while it waits. `None` also
-    /// where the session is not to be woken in this way.
+    /// where the session is not to be woken in this way. Beside the session stands whether its client handed over a socket.
     pub fn wait_in_session(
         &self,
-        session: &str,
+        (session, has_socket): (&str, bool),
+        ladder: &Ladder,
+        deadline: Option<Instant>,
+        is_heard: impl Fn() -> bool,
+    ) -> Result<Option<(MemberName, String)>, OfficeError> {
+        let grace = has_socket.then_some(PUSH_COMES_FIRST);
+        self.wait_in_session_for((session, grace), ladder, deadline, is_heard)
+    }
+
+    /// The same, with the time that mail lies before the session is woken for it, if it is not the usual one.
+    pub(crate) fn wait_in_session_for(
+        &self,
+        (session, grace): (&str, Option<Duration>),
         ladder: &Ladder,
         deadline: Option<Instant>,
         is_heard: impl Fn() -> bool,
@@ -96,19 +116,36 @@ impl Office {
             watched.set(folders());
         };
         let mailbox = self.mailbox(&team_name(), &name);
-        let waiter = Waiter { team: &team_name(), name: &name, session: Some(session), mailbox };
-        let is_heard = || is_heard() && self.is_woken_in_session(session);
+        let usual = || if self.has_socket(session) { PUSH_COMES_FIRST } else { Duration::ZERO };
+        let grace = grace.unwrap_or_else(usual);
+        let waiter = Waiter { team: &team_name(), name: &name, session: Some(session), mailbox, grace };
+        let is_heard = || {
+            // What cannot be read says nothing of one that pushes.
+            let is_pushed_into = || self.is_pushed_into(&waiter.mailbox, session).unwrap_or(false);
+            is_heard() && self.is_woken_in_session(session) && !is_pushed_into()
+        };
         let told = self.wait_in_seat(&waiter, &seat, ladder, deadline, is_heard)?;
         Ok(told.map(|line| (name, line)))
     }
 
-    /// Whether a session is woken by one that waits: not if a hook never noted it, if mail is pushed into it, or if it ends with its
-    /// turn.
+    /// Whether a session is woken by one that waits: not if a hook never noted it, or if it ends with its turn.
     fn is_woken_in_session(&self, session: &str) -> bool {
         let live = sessions::live(self.root.path(), |pid| self.probe.started(pid));
         let listed = live.into_iter().find(|live| live.id == session);
-        listed.is_none_or(|live| live.socket.is_none() && !live.is_single_run)
+        listed.is_none_or(|live| !live.is_single_run)
             && self.registered_session(session).is_some_and(|known| !known.is_single_run)
+    }
+
+    /// Whether mail could be pushed into a session, by its client's list.
+    fn has_socket(&self, session: &str) -> bool {
+        let live = sessions::live(self.root.path(), |pid| self.probe.started(pid));
+        live.iter().any(|live| live.id == session && live.socket.is_some())
+    }
+
+    /// Whether a process pushes into a session now, as it noted.
+    fn is_pushed_into(&self, mailbox: &Mailbox, session: &str) -> Result<bool, OfficeError> {
+        let record = Record::read(&SessionNote::of(mailbox, session, &self.state))?;
+        Ok(record.and_then(|record| record.pusher).is_some_and(|pusher| self.is_alive(&pusher)))
     }
 
     fn wait_in_seat(
@@ -123,6 +160,7 @@ impl Office {
         let folders = [mailbox.file().parent().map(ToOwned::to_owned), seat.folder().map(ToOwned::to_owned)];
         let mut watch = self.hub.folders(folders.into_iter().flatten());
         let (mut signature, mut mail) = (None, Vec::new());
+        let mut calls_since = None;
         loop {
             if !seat.is_ours() || !is_heard() {
                 return Ok(None);
@@ -135,7 +173,9 @@ impl Office {
                 signature = Some(now);
             }
             let before = self.memo(mailbox).read()?;
-            if Memory::parse(before.as_deref()).calls(&mail, ladder, self.now())
+            let calls = Memory::parse(before.as_deref()).calls(&mail, ladder, self.now());
+            calls_since = calls.then(|| calls_since.unwrap_or_else(Instant::now));
+            if calls_since.is_some_and(|since| since.elapsed() >= waiter.grace)
                 && let Some(told) = self.remember_wake(waiter, ladder)?
             {
                 let what = "woken by a hook of its client; not confirmed";
@@ -158,9 +198,19 @@ impl Office {
             let is_new = |message: &Message| !offered.has(&Receipt::of(message).to_string());
             return Ok(unread(mailbox)?.into_iter().filter(is_new).collect());
         };
+        let text = SessionNote::of(mailbox, session, &self.state).read()?;
+        let record: Option<Record> = text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let record = record.unwrap_or_default();
+        // One that began to push a moment ago has it, or will.
+        if record.pusher.as_ref().is_some_and(|pusher| self.is_alive(pusher)) {
+            return Ok(Vec::new());
+        }
         let mut withheld = self.withheld(waiter.name, session)?;
-        withheld.present(SessionNote::of(mailbox, session, &self.state).read()?.as_deref());
-        let is_new = |message: &Message| !withheld.has(message, &Receipt::of(message).to_string());
+        withheld.present(text.as_deref());
+        let is_new = |message: &Message| {
+            let receipt = Receipt::of(message).to_string();
+            !withheld.has(message, &receipt) && !record.denied.contains(&receipt)
+        };
         Ok(unread(mailbox)?.into_iter().filter(is_new).collect())
     }
 

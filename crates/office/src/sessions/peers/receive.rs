@@ -27,7 +27,7 @@ enum Writer {
     /// A member of a team.
     Member { team: TeamName, name: MemberName },
     /// A session that is no member's.
-    Session { folder: PathBuf },
+    Session { folder: PathBuf, id: String },
     /// Nobody that we know: a process, if the system tells which.
     Unknown { pid: Option<u64> },
 }
@@ -60,9 +60,9 @@ impl Office {
         };
         let (team, from) = match writer {
             Writer::Member { team, name } => (self.team(&team)?, name),
-            Writer::Session { folder } => {
+            Writer::Session { folder, id } => {
                 let mailbox = self.make_mailbox_of_folder(&folder)?;
-                (self.team(&crate::sessions::team_name())?, mailbox)
+                (self.team(&crate::sessions::team_name())?.in_session(Some(id)), mailbox)
             }
             Writer::Unknown { .. } => {
                 let team = self.team(&there)?;
@@ -92,10 +92,10 @@ impl Office {
             return Ok(Writer::Member { team: found.team.name().clone(), name: found.who });
         }
         let registered = self.registered_session(id).map(|known| known.folder);
-        let listed = session.and_then(|session| session.cwd).map(PathBuf::from);
+        let listed = session.as_ref().and_then(|session| session.cwd.as_ref()).map(PathBuf::from);
         let listed = listed.filter(|cwd| cwd.is_absolute()).map(|cwd| real(&cwd));
         Ok(match registered.or(listed) {
-            Some(folder) => Writer::Session { folder },
+            Some(folder) => Writer::Session { folder, id: id.to_owned() },
             None => Writer::Unknown { pid },
         })
     }
@@ -104,7 +104,7 @@ impl Office {
     fn id_of_frame(&self, peer: &Peer, writer: &Writer, id: &str, text: &str) -> String {
         let who = match writer {
             Writer::Member { team, name } => format!("{name}@{team}"),
-            Writer::Session { folder } => folder.display().to_string(),
+            Writer::Session { folder, .. } => folder.display().to_string(),
             Writer::Unknown { pid } => format!("{pid:?}"),
         };
         let words = format!("{}\nframe\n{}\n{who}\n{id}\n{text}", self.root_key(), peer.id);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_words_and_says_so_where_its_sender_is_not_known() {
-        let session = Writer::Session { folder: "/w".into() };
+        let session = Writer::Session { folder: "/w".into(), id: String::new() };
         let payload = r#"{"type":"shutdown_approved","requestId":"r"}"#;
         for (message, writer, expected) in [
             (message("hello", 0), &session, "hello".to_owned()),

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use atm_store::watch::Stop;
 use atm_store::{Receipt, SessionNote};
+use atm_wire::Stamp;
 use serde_json::json;
 
 use super::waiting::woken;
 use super::*;
+use crate::clock::FixedClock;
 use crate::mail::push::Push;
 use crate::people::members::MemberPlan;
 use crate::people::presence::Presence;
@@ -227,6 +229,29 @@ fn a_session_is_over_when_its_number_is_another_process() {
         assert_eq!(scene.office.session_presence(ONE).unwrap_err().code(), "no_such_session", "{client}");
         // Its mail is for the next one.
         assert_eq!(offered(&scene.office, &arrival(TWO, &shop, 12)), 1, "{client}");
+    }
+}
+
+/// Of a server's sessions, the newest alone was found, whichever folders it serves.
+#[test]
+fn a_process_that_serves_several_folders_has_a_session_in_each() {
+    let third = "2d9a3e74-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
+    for (client, expected) in [(AgentClient::Opencode, &[TWO, third][..]), (AgentClient::Gemini, &[third])] {
+        let scene = Scene::new();
+        let (shop, web) = (scene.make("shop"), scene.make("web"));
+        // After `/new` the first one is left.
+        for (session, folder, at) in [(ONE, &shop, 1), (TWO, &shop, 2), (third, &web, 3)] {
+            let begins = Arrival { client, begins: true, ..arrival(session, folder, 11) };
+            let then = scene.office.clone().with_clock(FixedClock(Stamp::from_millis(at)));
+            then.register_session(&begins).unwrap();
+        }
+        let mut running: Vec<String> =
+            scene.office.running_sessions().into_iter().map(|live| live.id).collect();
+        running.sort();
+        assert_eq!(running, expected, "{client}");
+        // What was called in that process is taken for the newest one's.
+        let process = scene.probe.client_above(11).unwrap();
+        assert_eq!(scene.office.session_in(&process).as_deref(), Some(third), "{client}");
     }
 }
 

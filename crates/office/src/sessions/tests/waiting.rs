@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use atm_store::{Receipt, SessionNote};
 use atm_support::wait_until;
 use atm_wire::TeamName;
 use serde_json::json;
@@ -15,7 +16,16 @@ use crate::view::{Remedy, TeamPicture};
 /// The line that a session is woken with, if there is one for it now.
 pub(super) fn woken(scene: &Scene, session: &str) -> Option<String> {
     let (once, deadline) = (Ladder(vec![Duration::ZERO]), Instant::now() + Duration::from_millis(1));
-    let told = scene.office.wait_in_session(session, &once, Some(deadline), || true).unwrap();
+    let told = scene.office.wait_in_session((session, false), &once, Some(deadline), || true).unwrap();
+    told.map(|(_, line)| line)
+}
+
+/// The same of one with a socket, for mail that nobody has pushed for so long.
+fn woken_after(scene: &Scene, grace: Duration) -> Option<String> {
+    let (once, deadline) =
+        (Ladder(vec![Duration::ZERO]), Instant::now() + grace * 5 + Duration::from_millis(1));
+    let way = (ONE, Some(grace));
+    let told = scene.office.wait_in_session_for(way, &once, Some(deadline), || true).unwrap();
     told.map(|(_, line)| line)
 }
 
@@ -47,9 +57,10 @@ fn mail_wakes_the_session_that_may_take_it_once() {
 }
 
 #[test]
-fn a_session_that_is_pushed_into_or_ends_with_its_turn_is_not_woken() {
+fn a_session_that_may_be_pushed_into_or_ends_with_its_turn_is_not_woken_at_once() {
     for (more, is_noted, expected) in [
         (json!({ "entrypoint": "cli" }), true, true),
+        // Who pushes comes first.
         (json!({ "entrypoint": "cli", "messagingSocketPath": "/run/s.sock" }), true, false),
         (json!({ "entrypoint": "sdk-cli" }), true, false),
         (json!({ "entrypoint": "cli" }), false, false),
@@ -67,6 +78,63 @@ fn a_session_that_is_pushed_into_or_ends_with_its_turn_is_not_woken() {
     }
 }
 
+/// What is noted of a conversation in a scene, for a letter with this receipt.
+type Note<'a> = &'a dyn Fn(&Scene, &str) -> Value;
+
+/// Where a client has a socket and no server of ours runs, mail for an idle session lay until its user said something.
+#[test]
+fn a_session_with_a_socket_is_woken_where_nobody_pushes_and_for_nothing_that_push_has() {
+    let process = |scene: &Scene, pid: u64| json!([pid, scene.probe.started(pid)]);
+    let frame = |scene: &Scene, receipt: &str| json!({ "frame": "f", "at": 1, "bytes": 1, "ids": ["x"], "receipts": [receipt], "client": process(scene, 11) });
+    let cases: [(&str, Note<'_>, bool); 6] = [
+        ("nobody ever pushed", &|_, _| json!({}), true),
+        ("one pushes", &|scene, _| json!({ "pusher": process(scene, 14) }), false),
+        ("the number of one that pushed is another's", &|_, _| json!({ "pusher": [14, "before"] }), true),
+        (
+            "the hook at the end of the turn has pushed it",
+            &|scene, receipt| json!({ "pushed": [frame(scene, receipt)], "pusher": [14, "before"] }),
+            false,
+        ),
+        ("its user denied it", &|_, receipt| json!({ "denied": [receipt] }), false),
+        ("something else was denied", &|_, _| json!({ "denied": ["another"] }), true),
+    ];
+    for (case, note, expected) in cases {
+        let scene = Scene::new();
+        let shop = scene.make("shop");
+        scene.lists(ONE, &shop, 11, &json!({ "entrypoint": "cli", "messagingSocketPath": "/run/s.sock" }));
+        scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
+        scene.send("shop", "hello");
+        let inbox = scene.office.mailbox(&team_name(), &scene.office.mailbox_of_folder(&shop).unwrap());
+        let receipt = Receipt::of(&inbox.list().unwrap().messages[0]).to_string();
+        SessionNote::of(&inbox, ONE, scene.office.state())
+            .write(&note(&scene, &receipt).to_string())
+            .unwrap();
+        assert_eq!(woken_after(&scene, Duration::ZERO).is_some(), expected, "{case}");
+    }
+}
+
+/// A server may be slower than the hook that waits, and starts at any time.
+#[test]
+fn who_pushes_has_time_to_do_it_before_a_session_is_woken() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    scene.lists(ONE, &shop, 11, &json!({ "entrypoint": "cli", "messagingSocketPath": "/run/s.sock" }));
+    scene.office.register_session(&arrival(ONE, &shop, 11)).unwrap();
+    scene.send("shop", "hello");
+    let inbox = scene.office.mailbox(&team_name(), &scene.office.mailbox_of_folder(&shop).unwrap());
+    let note = SessionNote::of(&inbox, ONE, scene.office.state());
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| woken_after(&scene, Duration::from_secs(1)));
+        thread::sleep(Duration::from_millis(300));
+        note.write(&json!({ "pusher": [14, scene.probe.started(14)] }).to_string()).unwrap();
+        assert_eq!(waiting.join().unwrap(), None, "one has begun to push");
+    });
+    note.write("{}").unwrap();
+    let began = Instant::now();
+    assert!(woken_after(&scene, Duration::from_secs(1)).is_some());
+    assert!(began.elapsed() >= Duration::from_secs(1));
+}
+
 /// Waits in a thread until `then` has done what ends the wait.
 fn waits(scene: &Scene, then: impl FnOnce()) -> Option<String> {
     let begun = AtomicBool::new(false);
@@ -76,7 +144,7 @@ fn waits(scene: &Scene, then: impl FnOnce()) -> Option<String> {
     };
     let (office, deadline) = (scene.office.apart(), Some(Instant::now() + Duration::from_secs(30)));
     thread::scope(|scope| {
-        let wait = || office.wait_in_session(ONE, &Ladder::default(), deadline, is_heard).unwrap();
+        let wait = || office.wait_in_session((ONE, false), &Ladder::default(), deadline, is_heard).unwrap();
         let waiting = scope.spawn(wait);
         wait_until("it waits", || begun.load(Ordering::SeqCst));
         then();
