@@ -110,10 +110,7 @@ impl Course<'_> {
             }
         }
         let outcome = self.followed(&mail, begun)?;
-        ensure!(
-            !self.model.has_both("Tell me what is new.", SINCE_THEN),
-            "the conversation goes on"
-        );
+        ensure!(!self.model.has_both("Tell me what is new.", SINCE_THEN), "the conversation goes on");
         self.recipient.check_known(self.client, self.home, true)?;
         Ok(outcome)
     }
