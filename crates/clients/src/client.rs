@@ -66,9 +66,10 @@ impl AgentClient {
         self.profile().launch.as_ref().is_some_and(|launch| launch.permission_option.is_some())
     }
 
-    /// Whether a process of it is a single run; where nothing shows that, it is none.
+    /// Whether a process of it is a single run; where nothing shows that, it is none. A prompt that was split into words could be read as
+    /// commands and options.
     pub fn is_single_run(self, invocation: &Invocation) -> bool {
-        invocation.is_of(self.as_str()) && (self.profile().is_single_run)(invocation)
+        !invocation.is_split && invocation.is_of(self.as_str()) && (self.profile().is_single_run)(invocation)
     }
 
     /// The client that a command starts, if it is one of these.

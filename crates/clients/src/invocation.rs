@@ -12,6 +12,8 @@ const RUN: [&str; 2] = ["run", "x"];
 pub struct Invocation {
     /// The words of its command line, the program or the interpreter first.
     pub words: Vec<String>,
+    /// Where the system shows them in one line, a word with blanks in it stands here as several.
+    pub is_split: bool,
     /// Whether its input and output are a terminal; nothing where the system does not show it.
     pub has_terminal: Option<bool>,
 }
@@ -69,6 +71,10 @@ impl Invocation {
                 return Some(word);
             }
             let mut left = if word.contains('=') { 0 } else { values(word) };
+            if left == 0 {
+                // What some clients read behind a switch.
+                words.next_if(|next| matches!(*next, "true" | "false"));
+            }
             while left > 0 && words.next_if(|next| !next.starts_with('-')).is_some() {
                 left -= 1;
             }
@@ -86,7 +92,7 @@ pub(crate) fn is_among(word: &str, all: &str) -> bool {
 #[cfg(test)]
 pub(crate) fn invoked(line: &str) -> Invocation {
     let words = line.strip_suffix(" <").unwrap_or(line).split(' ').map(ToOwned::to_owned).collect();
-    Invocation { words, has_terminal: Some(!line.ends_with(" <")) }
+    Invocation { words, is_split: false, has_terminal: Some(!line.ends_with(" <")) }
 }
 
 #[cfg(test)]

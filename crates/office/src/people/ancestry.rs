@@ -33,13 +33,15 @@ struct Process {
     parent: u64,
     start: String,
     words: Vec<String>,
+    is_split: bool,
     has_terminal: Option<bool>,
 }
 
 impl Process {
     fn into_client(self, pid: u64) -> ClientProcess {
         let agent_id = agent_id(self.words.iter().map(String::as_str));
-        let invocation = Invocation { words: self.words, has_terminal: self.has_terminal };
+        let invocation =
+            Invocation { words: self.words, is_split: self.is_split, has_terminal: self.has_terminal };
         ClientProcess { pid, start: self.start, agent_id, invocation }
     }
 }
@@ -139,6 +141,7 @@ fn of_stat(stat: &str, line: &[u8]) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         start: fields.get(19).map(ToString::to_string).unwrap_or_default(),
         words: words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
+        is_split: false,
         has_terminal: None,
     })
 }
@@ -160,6 +163,7 @@ fn of_ps(line: &str) -> Option<Process> {
         parent: words.first()?.parse().ok()?,
         start: words.get(1..6)?.join(" "),
         words: words.get(6..)?.iter().map(ToString::to_string).collect(),
+        is_split: true,
         has_terminal: None,
     })
 }
@@ -170,7 +174,7 @@ mod tests {
 
     fn process(parent: u64, line: &str) -> Process {
         let words = line.split(' ').map(ToOwned::to_owned).collect();
-        Process { parent, start: "7".to_owned(), words, has_terminal: None }
+        Process { parent, start: "7".to_owned(), words, is_split: false, has_terminal: None }
     }
 
     #[test]
@@ -246,6 +250,9 @@ mod tests {
         let parent = u64::from(std::os::unix::process::parent_id());
         assert_eq!(second.parent, parent);
         assert!(is_above(parent, parent) && !is_above(parent, pid));
+        // There a prompt is several words, one of which may be a command's name.
+        let asked = of_ps("1 Thu Nov 19 04:00:00 2026 codex review my changes").unwrap().into_client(7);
+        assert!(!AgentClient::Codex.is_single_run(&asked.invocation));
         let odd = of_stat("42 (a) b) S 7 1 1 0 -1 4 1 0 0 0 1 1 0 0 20 0 1 0 322905 1", b"x\0--y\0").unwrap();
         assert_eq!((odd.parent, odd.start.as_str()), (7, "322905"));
         assert_eq!(odd.words, ["x", "--y"]);

@@ -85,7 +85,7 @@ impl Scene {
     /// A process was started by this command line, in a terminal.
     fn starts(&self, pid: u64, line: &str) {
         let words = line.split(' ').map(ToOwned::to_owned).collect();
-        let invocation = Invocation { words, has_terminal: Some(true) };
+        let invocation = Invocation { words, is_split: false, has_terminal: Some(true) };
         self.probe.invocations.lock().unwrap().insert(pid, invocation);
     }
 

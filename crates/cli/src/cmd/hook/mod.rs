@@ -135,7 +135,7 @@ impl Hook {
         }
         // Said first, remembered then: whatever stops us in between, nothing counts as presented that was not.
         for (handover, shown) in presented {
-            handover.presented(&shown).map_err(|error| error.to_string())?;
+            handover.said_as(&words).presented(&shown).map_err(|error| error.to_string())?;
         }
         Ok(answer.code)
     }

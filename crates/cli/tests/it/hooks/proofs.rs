@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -36,6 +37,15 @@ impl Codex {
         let at = self.bob.world.json(&["inbox", "bob"])[0]["timestamp"].clone();
         let entry = json!({ "timestamp": at, "type": "response_item", "payload": message });
         fs::write(&self.rollout, format!("{entry}\n")).unwrap();
+    }
+
+    /// Its model answers, a minute from now.
+    fn answers(&self) {
+        let at = (jiff::Timestamp::now() + Duration::from_secs(60)).to_string();
+        let message = json!({ "type": "message", "role": "assistant", "content": [] });
+        let entry = json!({ "timestamp": at, "type": "response_item", "payload": message });
+        let before = fs::read_to_string(&self.rollout).unwrap();
+        fs::write(&self.rollout, format!("{before}{entry}\n")).unwrap();
     }
 
     fn stages(&self) -> Vec<Value> {
@@ -73,6 +83,36 @@ fn the_end_of_a_turn_records_the_place_beside_the_handover() {
     let what: Vec<Value> = codex.stages().iter().map(|stage| stage["evidence"]["what"].clone()).collect();
     assert!(what.contains(&json!("in the recipient's conversation, with its id")), "{what:?}");
     assert_eq!(codex.bob.unread(), [""; 0]);
+}
+
+/// A prompt that was taken back: its hook had said the mail, and it counted as read with the next turn's end.
+#[test]
+fn mail_that_the_client_dropped_is_told_again() {
+    let codex = Codex::new();
+    codex.bob.send("the build is red");
+    let dropped = codex.says("UserPromptSubmit");
+    assert_eq!(codex.says("UserPromptSubmit"), Value::Null);
+    codex.answers();
+    assert_eq!(codex.says("Stop"), Value::Null);
+    assert_eq!(codex.bob.unread(), ["the build is red"]);
+    let again = codex.says("UserPromptSubmit");
+    assert_eq!(text(&again), text(&dropped));
+    codex.keeps(&again);
+    codex.answers();
+    assert_eq!(codex.says("Stop"), Value::Null);
+    assert_eq!(codex.bob.unread(), [""; 0]);
+}
+
+/// Notices stand in one line without their ids, and were looked for in vain.
+#[test]
+fn notices_are_told_once() {
+    let codex = Codex::new();
+    codex.bob.send(r#"{"type":"idle_notification","from":"alice","idleReason":"available"}"#);
+    let said = codex.says("UserPromptSubmit");
+    assert!(text(&said).contains("- idle: "), "{said}");
+    codex.answers();
+    assert_eq!(codex.says("Stop"), Value::Null);
+    assert_eq!(codex.says("UserPromptSubmit"), Value::Null);
 }
 
 /// Text of the same words elsewhere, or of another member's session, proves nothing.

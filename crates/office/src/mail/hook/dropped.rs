@@ -41,8 +41,6 @@ impl Team<'_> {
         };
         let (dropped, told): (Vec<Message>, Vec<Message>) =
             told.into_iter().partition(|message| dropped.contains(&message.id));
-        let marked: HashSet<String> = told.iter().map(receipt).collect();
-        record.trusted.retain(|receipt| !marked.contains(receipt));
         record.trusted.extend(dropped.iter().map(receipt));
         (dropped, told)
     }

@@ -14,14 +14,14 @@ mod unread;
 mod whose;
 mod withheld;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use atm_clients::claude::sessions::Activity;
 pub use atm_clients::hook::{HeldBy, Moment, Remembers};
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
-use atm_wire::{MemberName, Message, Stamp, TeamName};
+use atm_wire::{MemberName, Message, Stamp, TeamName, brief};
 use serde::{Deserialize, Serialize};
 
 use crate::error::OfficeError;
@@ -58,6 +58,8 @@ pub struct Handover {
     receipts: Vec<String>,
     keeps_going: Vec<String>,
     left_out: usize,
+    /// Of these, what is said without a heading of its own.
+    unnamed: Vec<String>,
     moment: Moment,
     record: Record,
     signature: Option<String>,
@@ -81,6 +83,18 @@ impl Handover {
         !self.keeps_going.is_empty()
     }
 
+    /// The words in which they are said. What has no heading of its own in them, as notices that are told in one line, cannot be found in
+    /// the conversation by its id.
+    #[must_use]
+    pub fn said_as(mut self, words: &str) -> Self {
+        let ids: HashSet<&str> = brief::headings(words).into_iter().map(|heading| heading.id).collect();
+        let is_named = |message: &MessageView| ids.contains(brief::short_id(&message.id).as_str());
+        let each = self.receipts.iter().zip(&self.messages);
+        self.unnamed =
+            each.filter(|(_, message)| !is_named(message)).map(|(receipt, _)| receipt.clone()).collect();
+        self
+    }
+
     /// Those of the messages that `shown` says are before the model now. The others come at the next moment, and keep the
     /// agent going then if they want something of it.
     pub fn presented(mut self, shown: &[bool]) -> Result<(), OfficeError> {
@@ -93,7 +107,10 @@ impl Handover {
         match self.moment {
             Moment::Begins { .. } => self.record.told_at_start.extend(presented.iter().cloned()),
             Moment::Stops { .. } => self.record.trusted.extend(presented.iter().cloned()),
-            _ => {}
+            _ => {
+                self.unnamed.retain(|receipt| presented.contains(receipt));
+                self.record.trusted.append(&mut self.unnamed);
+            }
         }
         self.record.presented.extend(presented);
         self.record.held.append(&mut self.keeps_going);
@@ -121,8 +138,8 @@ pub(crate) struct Record {
     /// When something was last presented, in milliseconds since the epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) said_at: Option<i64>,
-    /// What is not looked for in the conversation: it was told again, since it was not there, or at a turn's end, which not every client
-    /// keeps.
+    /// What is not looked for in the conversation: it was told again, since it was not there; at a turn's end, which not every client
+    /// keeps; or without a heading of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) trusted: Vec<String>,
     /// The frames that were given to the client and are not in the conversation yet.
@@ -261,6 +278,10 @@ impl Team<'_> {
             warnings = office.mark_presented(team, who, &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
+            let is_left = |told: &String| {
+                record.presented.contains(told) || new.iter().any(|message| receipt(message) == *told)
+            };
+            record.trusted.retain(is_left);
         }
         // What is another's now may be this one's later, and the inbox would look the same.
         let signature = signature.filter(|_| others == 0);
@@ -297,6 +318,7 @@ impl Team<'_> {
             receipts: new.iter().map(receipt).collect(),
             keeps_going,
             left_out,
+            unnamed: Vec::new(),
             moment,
             record,
             signature,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use atm_store::{Receipt, SessionNote};
+
 use super::*;
+use crate::mail::hook::Record;
 
 /// A line of Codex's conversation in which its model answers, a second from now.
 fn answer(office: &Office) -> String {
@@ -63,6 +66,67 @@ fn mail_is_marked_where_it_stands_and_where_nothing_is_known() {
         assert_eq!(stop(&scene.office, &codex), 0);
         assert_eq!(scene.office.sessions().unwrap()[0].unread, 0, "{case}");
     }
+}
+
+/// A letter of another machine, whose clock is ahead, stood there and was told again.
+#[test]
+fn what_stands_there_by_its_id_may_have_been_sent_later() {
+    let scene = Scene::new();
+    let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+    let codex = codex(&shop, &conversation);
+    scene.office.register_session(&codex).unwrap();
+    let id = scene.send("shop", "the build is red");
+    assert_eq!(offered(&scene.office, &codex), 1);
+    let late = scene.office.now().saturating_sub(Duration::from_secs(60)).to_string();
+    let shown = shown_by_codex(&scene.office, &id);
+    let at = scene.office.now().to_string();
+    fs::write(&conversation, shown.replace(&at[..16], &late[..16]) + &answer(&scene.office)).unwrap();
+    assert_eq!(stop(&scene.office, &codex), 0);
+    assert_eq!(scene.office.sessions().unwrap()[0].unread, 0);
+}
+
+/// Notices are told in one line, without their ids: they were looked for in vain, and told again.
+#[test]
+fn what_is_said_without_a_heading_is_not_looked_for() {
+    for (has_heading, unread) in [(false, 0), (true, 1)] {
+        let scene = Scene::new();
+        let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+        let codex = codex(&shop, &conversation);
+        scene.office.register_session(&codex).unwrap();
+        let id = scene.send("shop", "the build is red");
+        let handover = scene.office.hook_session(&codex, Moment::Works).unwrap().handover.unwrap();
+        let heading = brief::heading("user", "", "12:17Z", &id);
+        let said = if has_heading { heading } else { "- at work: user".to_owned() };
+        let said = format!("{}Mail for you:\n{said}\n{}", brief::OPENING, brief::CLOSING);
+        handover.said_as(&said).presented(&[true]).unwrap();
+        fs::write(&conversation, answer(&scene.office)).unwrap();
+        assert_eq!(stop(&scene.office, &codex), 0);
+        assert_eq!(scene.office.sessions().unwrap()[0].unread, unread, "{said}");
+    }
+}
+
+/// What the agent read by another front stayed in the note for ever.
+#[test]
+fn what_was_read_otherwise_is_forgotten() {
+    let scene = Scene::new();
+    let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+    let codex = codex(&shop, &conversation);
+    scene.office.register_session(&codex).unwrap();
+    scene.send("shop", "the build is red");
+    let name = scene.office.mailbox_of_folder(&shop).unwrap();
+    let (team, mailbox) =
+        (scene.office.team(&team_name()).unwrap(), scene.office.mailbox(&team_name(), &name));
+    let stops = Moment::Stops { held_by: HeldBy::Any };
+    team.hook(&name, THREAD, stops).unwrap().handover.unwrap().presented(&[true]).unwrap();
+    let trusted = || {
+        let note = SessionNote::of(&mailbox, THREAD, &scene.office.state);
+        Record::read(&note).unwrap().unwrap().trusted.len()
+    };
+    assert_eq!(trusted(), 1);
+    let listed = mailbox.list().unwrap().messages;
+    mailbox.mark_read(&listed.iter().map(Receipt::of).collect()).unwrap();
+    assert_eq!(stop(&scene.office, &codex), 0);
+    assert_eq!(trusted(), 0);
 }
 
 /// Not every client keeps what it is told at a turn's end, or at a start.

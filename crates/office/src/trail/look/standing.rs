@@ -31,10 +31,12 @@ impl Office {
         messages: &[Message],
     ) -> Result<Option<Standing>, OfficeError> {
         let conversation = self.conversation_of(team, (who, session)).filter(Transcript::is_file);
-        // What cannot be read now says nothing.
-        let Some((transcript, shown)) = conversation.and_then(|found| {
+        // The answer first: what comes while the rest is read may be later than it, and is no more than that. What cannot be read now says
+        // nothing.
+        let Some((transcript, answered_at, shown)) = conversation.and_then(|found| {
+            let answered_at = found.last_answer();
             let shown = self.shown_by_id(&found).ok()?;
-            Some((found, shown))
+            Some((found, answered_at, shown))
         }) else {
             return Ok(None);
         };
@@ -43,15 +45,14 @@ impl Office {
         if self.books.exist() && !named.is_empty() {
             frames = self.books.with(|ledger| ledger.frames(&self.inbox_key(team, who), &named))?;
         }
-        let candidate = |message: &Message| {
-            let sent_at = message.sent_at.map_or(i64::MIN, atm_wire::Stamp::as_millis);
-            Candidate::new(&message.id, &message.from, &message.text, sent_at, true)
-        };
+        // They were said here, whenever that was by the clock of the machine that sent them.
+        let candidate =
+            |message: &Message| Candidate::new(&message.id, &message.from, &message.text, i64::MIN, true);
         let mut open: Vec<Candidate> = messages.iter().map(candidate).collect();
         let times = (transcript.changed_at, self.now().as_millis());
         let verdict = judge_seen(&shown, &mut open, &mut Used::default(), &frames, times);
         let ids = verdict.seen.into_iter().map(|seen| seen.id).collect();
-        Ok(Some(Standing { ids, answered_at: transcript.last_answer() }))
+        Ok(Some(Standing { ids, answered_at }))
     }
 
     /// The entries of a whole conversation that show mail by its id.
@@ -61,7 +62,8 @@ impl Office {
         loop {
             let gained = transcript.read_since(from, &copies)?;
             shown.extend(gained.shown.into_iter().filter(|shown| shown.shape != Shape::Framed));
-            if gained.end == from {
+            // It may have grown meanwhile: from behind its known end it would be read as another file.
+            if gained.end <= from || gained.end >= transcript.length {
                 return Ok(shown);
             }
             from = gained.end;
@@ -101,5 +103,35 @@ fn frame_of(shown: &Shown) -> Option<&str> {
     match &shown.shape {
         Shape::Peer(frame) => Some(frame),
         Shape::Framed | Shape::Listed => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use atm_clients::AgentClient;
+    use atm_store::{Root, State};
+    use atm_wire::brief;
+
+    use super::*;
+
+    /// A file that grew between two looks was taken for another one, and read again from its beginning.
+    #[test]
+    fn a_conversation_that_grows_meanwhile_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+        let path = folder.path().join("0b7e.jsonl");
+        let line = |id: &str| {
+            let said =
+                format!("{}\n{}\n{}", brief::OPENING, brief::heading("a", "", "12:00Z", id), brief::CLOSING);
+            let attachment = serde_json::json!({ "type": "hook_additional_context", "content": [said] });
+            format!("{}\n", serde_json::json!({ "type": "attachment", "attachment": attachment }))
+        };
+        fs::write(&path, line("11111111")).unwrap();
+        let transcript = Transcript::of(AgentClient::Claude, &path, "").unwrap();
+        assert_eq!(office.shown_by_id(&transcript).unwrap().len(), 1);
+        fs::write(&path, line("11111111") + &line("22222222")).unwrap();
+        assert_eq!(office.shown_by_id(&transcript).unwrap().len(), 2);
     }
 }
