@@ -15,6 +15,15 @@ impl Record {
     }
 }
 
+impl Record {
+    /// What is read by now, by whichever front, is asked for no more; this is `new` for the conversation.
+    pub(super) fn forget_trusted(&mut self, new: &[Message]) {
+        let (presented, is_new) =
+            (&self.presented, |told: &String| new.iter().any(|message| receipt(message) == *told));
+        self.trusted.retain(|told| presented.contains(told) || is_new(told));
+    }
+}
+
 impl Team<'_> {
     /// Of what was told in turns until this one's end, what the client dropped, and the rest. Once for each message: one that is not found
     /// after it was told again is not told for ever.

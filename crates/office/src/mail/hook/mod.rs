@@ -7,6 +7,7 @@
 //! an acknowledgment, by whichever front, and has not given it.
 
 mod dropped;
+mod handover;
 mod offered;
 mod pushed;
 mod resumed;
@@ -14,14 +15,13 @@ mod unread;
 mod whose;
 mod withheld;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atm_clients::claude::sessions::Activity;
 pub use atm_clients::hook::{HeldBy, Moment, Remembers};
-use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
-use atm_wire::{MemberName, Message, Stamp, TeamName, brief};
+use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 
 use crate::error::OfficeError;
@@ -29,9 +29,10 @@ use crate::mail::tag::is_tagged;
 use crate::office::Office;
 use crate::people::presence::asking;
 use crate::team::Team;
-use crate::view::{MessageView, Viewer};
+use crate::view::Viewer;
 use unread::Unread;
 
+pub use handover::Handover;
 pub(crate) use pushed::{Heard, Process, PushedFrame, unread};
 pub use whose::{Caller, Whose};
 pub(crate) use withheld::Withheld;
@@ -49,75 +50,6 @@ pub struct Hooked {
     pub leaves_mail: bool,
     /// What went on beside it.
     pub warnings: Vec<String>,
-}
-
-/// Mail to be put before the model. Until [`Handover::presented`] it counts as new.
-#[derive(Debug)]
-pub struct Handover {
-    messages: Vec<MessageView>,
-    receipts: Vec<String>,
-    keeps_going: Vec<String>,
-    left_out: usize,
-    /// Of these, what is said without a heading of its own.
-    unnamed: Vec<String>,
-    moment: Moment,
-    record: Record,
-    signature: Option<String>,
-    note: SessionNote,
-    _turn: Turn,
-}
-
-impl Handover {
-    /// The messages, never none.
-    pub fn messages(&self) -> &[MessageView] {
-        &self.messages
-    }
-
-    /// How many more there are: they come at a later moment.
-    pub fn left_out(&self) -> usize {
-        self.left_out
-    }
-
-    /// Whether it keeps an agent going that wants to stop.
-    pub fn keeps_going(&self) -> bool {
-        !self.keeps_going.is_empty()
-    }
-
-    /// The words in which they are said. What has no heading of its own in them, as notices that are told in one line, cannot be found in
-    /// the conversation by its id.
-    #[must_use]
-    pub fn said_as(mut self, words: &str) -> Self {
-        let ids: HashSet<&str> = brief::headings(words).into_iter().map(|heading| heading.id).collect();
-        let is_named = |message: &MessageView| ids.contains(brief::short_id(&message.id).as_str());
-        let each = self.receipts.iter().zip(&self.messages);
-        self.unnamed =
-            each.filter(|(_, message)| !is_named(message)).map(|(receipt, _)| receipt.clone()).collect();
-        self
-    }
-
-    /// Those of the messages that `shown` says are before the model now. The others come at the next moment, and keep the
-    /// agent going then if they want something of it.
-    pub fn presented(mut self, shown: &[bool]) -> Result<(), OfficeError> {
-        let is_shown = shown.iter().copied().chain(std::iter::repeat(false));
-        let (before, after): (Vec<_>, Vec<_>) =
-            self.receipts.into_iter().zip(is_shown).partition(|(_, shown)| *shown);
-        let presented: Vec<String> = before.into_iter().map(|(receipt, _)| receipt).collect();
-        self.keeps_going.retain(|receipt| presented.contains(receipt));
-        self.record.told_at_start.retain(|receipt| !presented.contains(receipt));
-        match self.moment {
-            Moment::Begins { .. } => self.record.told_at_start.extend(presented.iter().cloned()),
-            Moment::Stops { .. } => self.record.trusted.extend(presented.iter().cloned()),
-            _ => {
-                self.unnamed.retain(|receipt| presented.contains(receipt));
-                self.record.trusted.append(&mut self.unnamed);
-            }
-        }
-        self.record.presented.extend(presented);
-        self.record.held.append(&mut self.keeps_going);
-        let all = after.is_empty() && self.left_out == 0;
-        self.record.signature = self.signature.filter(|_| all);
-        self.record.write(&self.note)
-    }
 }
 
 /// What is remembered of a conversation.
@@ -278,10 +210,7 @@ impl Team<'_> {
             warnings = office.mark_presented(team, who, &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
-            let is_left = |told: &String| {
-                record.presented.contains(told) || new.iter().any(|message| receipt(message) == *told)
-            };
-            record.trusted.retain(is_left);
+            record.forget_trusted(&new);
         }
         // What is another's now may be this one's later, and the inbox would look the same.
         let signature = signature.filter(|_| others == 0);
