@@ -55,7 +55,8 @@ impl Tasks<'_> {
         self.note_request(&changed, &mut outcome);
         let task = &changed.task;
         if new_owner {
-            task.owner.iter().for_each(|owner| self.note_home(owner, &mut outcome));
+            // The other machine may have set it back by now.
+            change.owner.iter().flatten().for_each(|owner| self.note_home(owner.as_str(), &mut outcome));
             self.tell_owner(who, id, task, &mut outcome);
         }
         if completes {
