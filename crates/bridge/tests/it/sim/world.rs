@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use atm_bridge::engine::{Engine, Identity, Memory, Room};
+use atm_bridge::engine::{Engine, Identity, Memory, Polled, Room};
 use atm_bridge::envelope::SharedTeam;
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
@@ -339,7 +339,8 @@ impl World {
             engine.wake();
         }
         let most = 1 + usize::try_from(self.random.below(20)).unwrap();
-        let posts = engine.poll(now, Room { letters: most, bytes: usize::MAX }).unwrap();
+        let Polled { posts, trouble } = engine.poll(now, Room { letters: most, bytes: usize::MAX });
+        assert_eq!(trouble, None);
         self.depart(place, posts);
         if self.random.happens(30) {
             let node = &mut self.nodes[place];
