@@ -4,6 +4,7 @@
 //! [`Engine::receive`] offers what arrived to the ledger. Nothing that it keeps in memory is needed for correctness: what is
 //! lost costs time, since every letter is in its sender's ledger until the recipient's ledger has confirmed it.
 
+mod identity;
 mod post;
 mod receive;
 mod tally;
@@ -17,13 +18,14 @@ use serde::{Deserialize, Serialize};
 use crate::envelope::codec::LARGEST;
 use crate::envelope::{Body, Envelope, Header, Receipts};
 use crate::local::{Letter, Local, LocalError, Outgoing};
-use crate::name::{Machine, Realm};
+use crate::name::Machine;
 use crate::protocol::feed::{self, Feed};
 use crate::protocol::intake::{self, Intake};
 use crate::protocol::outbox::{Outbox, Stored};
 use crate::protocol::{PeerView, Position, StreamView};
 
-pub use post::{Post, Room, Ticket};
+pub use identity::Identity;
+pub use post::{Polled, Post, Room, Ticket};
 pub use receive::Verdict;
 pub use tally::Tally;
 
@@ -36,33 +38,6 @@ const BATCH: usize = 256;
 const PAGES: usize = 64;
 /// How often the ledger is asked for everything that it keeps.
 const LIST_EVERY: Duration = Duration::from_secs(60);
-
-/// Who this machine is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The realm.
-    pub realm: Realm,
-    /// This machine.
-    pub machine: Machine,
-    /// The epoch of its log.
-    pub epoch: String,
-}
-
-impl Identity {
-    /// An envelope of this machine for all of the realm.
-    pub fn announce(&self, body: Body, at: Stamp) -> Envelope {
-        let header = Header {
-            realm: self.realm.clone(),
-            from: self.machine.clone(),
-            to: None,
-            epoch: self.epoch.clone(),
-            n: 0,
-            attempt: 1,
-            at,
-        };
-        Envelope { header, body }
-    }
-}
 
 /// What is remembered across restarts. Its loss costs time and traffic, never mail.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,14 +191,19 @@ impl<L: Local> Engine<L> {
     }
 
     /// What has to be published now: letters, as many as there is room for, and receipts.
-    pub fn poll(&mut self, now: Stamp, room: Room) -> Result<Vec<Post>, LocalError> {
+    pub fn poll(&mut self, now: Stamp, room: Room) -> Polled {
+        let mut posts = Vec::new();
+        let trouble = self.poll_all(now, room, &mut posts).err();
+        Polled { posts, trouble }
+    }
+
+    fn poll_all(&mut self, now: Stamp, room: Room, posts: &mut Vec<Post>) -> Result<(), LocalError> {
         let epoch = self.local.epoch()?;
         if epoch != self.me.epoch {
             self.begin_epoch(epoch);
         }
         let mut fresh = self.read_outgoing(now)?;
-        let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
-        let mut posts = Vec::new();
+        let Some(stream) = self.stream.clone() else { return Ok(()) };
         let local = &mut self.local;
         self.outbox.release(|lane| local.whereabouts(&lane.machine, &lane.team, &lane.to));
         let most = if room.bytes == 0 { 0 } else { room.letters };
@@ -251,8 +231,7 @@ impl<L: Local> Engine<L> {
             self.outbox.add(&letter);
             posts.extend(self.post_letter(letter, now));
         }
-        self.poll_receipts(now, &stream, &mut posts)?;
-        Ok(posts)
+        self.poll_receipts(now, &stream, posts)
     }
 
     /// The log was lost, or put back: numbers and cursors mean something else now. What came in is remembered.

@@ -1,6 +1,7 @@
 //! What the engine gives to be published, and how much of it.
 
 use crate::envelope::Envelope;
+use crate::local::LocalError;
 use crate::name::Machine;
 
 /// Something to publish.
@@ -10,6 +11,16 @@ pub struct Post {
     pub envelope: Envelope,
     /// What [`Engine::published`](super::Engine::published) is told about it.
     pub ticket: Ticket,
+}
+
+/// What has to be published now.
+#[derive(Debug)]
+#[must_use]
+pub struct Polled {
+    /// All of it counts as under way, also if something went wrong behind it.
+    pub posts: Vec<Post>,
+    /// Why the ledger could not say more.
+    pub trouble: Option<LocalError>,
 }
 
 /// How much may be published now.

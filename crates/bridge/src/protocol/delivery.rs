@@ -27,6 +27,19 @@ pub fn backoff(attempt: u32) -> Duration {
     Duration::from_secs(1_u64 << attempt.saturating_sub(1).min(4)).min(MOST_BACKOFF)
 }
 
+/// Where an envelope is, seen from its recipient's machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Not published.
+    Nowhere,
+    /// The stream has it, or had to drop it, and that machine has not processed its place.
+    Ahead,
+    /// That machine has processed its place. It is published again, unless there is an answer.
+    Passed,
+    /// The stream has lost its place, and it is published again.
+    Lost,
+}
+
 /// How far one envelope came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -103,15 +116,16 @@ impl Delivery {
         }
     }
 
-    /// Whether the stream has it, or had to drop it, for a machine that has not processed it: as much of the stream is that machine's.
-    pub fn takes_room(&self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> bool {
+    /// Where it is, seen from its recipient's machine.
+    pub fn place(&self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> Place {
         match &self.state {
-            State::Unsent => false,
-            // The server may have it, and it is repeated under its number.
-            State::Publishing | State::Failed(_) => true,
-            State::Stored { position, at, since, .. } => {
-                !is_gone(stream, position, (*at, *since), now) && !has_passed(peer, position)
+            State::Unsent => Place::Nowhere,
+            State::Stored { position, at, since, .. } if is_gone(stream, position, (*at, *since), now) => {
+                Place::Lost
             }
+            State::Stored { position, .. } if has_passed(peer, position) => Place::Passed,
+            // What the server did not answer it may have, and it is repeated under its number.
+            State::Publishing | State::Failed(_) | State::Stored { .. } => Place::Ahead,
         }
     }
 
@@ -283,29 +297,32 @@ mod tests {
         let aged = StreamView { most_age: Some(Duration::from_secs(60)), ..stream("s", 8, 9, 5) };
         let text = serde_json::to_string(&stored()).unwrap();
         for mut delivery in [stored(), serde_json::from_str(&text).unwrap()] {
-            assert!(!delivery.is_due(at(59), &aged, None) && delivery.takes_room(at(59), &aged, None));
-            assert!(delivery.is_due(at(60), &aged, None) && !delivery.takes_room(at(60), &aged, None));
+            assert!(!delivery.is_due(at(59), &aged, None));
+            assert_eq!(delivery.place(at(59), &aged, None), Place::Ahead);
+            assert!(delivery.is_due(at(60), &aged, None));
+            assert_eq!(delivery.place(at(60), &aged, None), Place::Lost);
             assert!(!delivery.is_due(at(60), &StreamView { first: 7, ..aged.clone() }, None), "it is there");
         }
     }
 
     #[rstest]
-    #[case::held(stream("s", 1, 9, 5), Some(peer(6, 5)), true)]
-    #[case::dropped(stream("s", 8, 9, 5), None, true)]
-    #[case::processed(stream("s", 1, 9, 5), Some(peer(7, 5)), false)]
-    #[case::lost(stream("s", 1, 6, 5), None, false)]
-    #[case::in_another_stream(stream("t", 1, 9, 5), None, false)]
-    #[case::stored_since(stream("s", 1, 6, 0), None, true)]
-    fn what_a_machine_has_not_processed_takes_its_room(
+    #[case::held(stream("s", 1, 9, 5), Some(peer(6, 5)), Place::Ahead)]
+    #[case::dropped(stream("s", 8, 9, 5), None, Place::Ahead)]
+    #[case::processed(stream("s", 1, 9, 5), Some(peer(7, 5)), Place::Passed)]
+    #[case::dropped_and_passed(stream("s", 8, 9, 5), Some(peer(7, 5)), Place::Passed)]
+    #[case::lost(stream("s", 1, 6, 5), None, Place::Lost)]
+    #[case::in_another_stream(stream("t", 1, 9, 5), None, Place::Lost)]
+    #[case::stored_since(stream("s", 1, 6, 0), None, Place::Ahead)]
+    fn where_an_envelope_is(
         #[case] stream: StreamView,
         #[case] peer: Option<PeerView>,
-        #[case] expected: bool,
+        #[case] expected: Place,
     ) {
         let mut delivery = stored();
-        assert_eq!(delivery.takes_room(at(6), &stream, peer.as_ref()), expected);
-        assert!(!Delivery::default().takes_room(at(6), &stream, peer.as_ref()));
+        assert_eq!(delivery.place(at(6), &stream, peer.as_ref()), expected);
+        assert_eq!(Delivery::default().place(at(6), &stream, peer.as_ref()), Place::Nowhere);
         delivery.begin();
-        assert!(delivery.takes_room(at(6), &stream, peer.as_ref()));
+        assert_eq!(delivery.place(at(6), &stream, peer.as_ref()), Place::Ahead);
     }
 
     #[test]

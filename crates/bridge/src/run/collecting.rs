@@ -57,9 +57,11 @@ impl Collecting {
                 // First of all: a client may delete its team's folder a moment later.
                 self.carry_out();
                 let has_come = self.watch(&mut watch);
-                if has_come || std::mem::take(&mut self.is_replaced) {
-                    // What was written there before it was watched gave no event.
+                if has_come | std::mem::take(&mut self.is_replaced) {
+                    // What was written there before it was watched gave no event, and neither did the bell. What `atm` has accepted is in
+                    // the ledger already, so there is nothing of it to collect.
                     self.due = self.due.min(self.from);
+                    self.engine.send(Input::Wake);
                 }
             }
             also(&self.engine);

@@ -1,6 +1,8 @@
 //! The tasks of shared teams: what is heard of the bucket, what processes ask, and the thread that keeps files and bucket the
 //! same.
 
+mod left;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,11 +28,10 @@ use crate::protocol::tasks::home::Residences;
 use crate::tasks::entries::Entries;
 use crate::tasks::files::OfficeFiles;
 use crate::tasks::mirror::{Mirror, MirrorError};
+use left::Left;
 
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// How often the files are looked at, if no event told of them: where the system tells of changes; and where it does not.
-const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(15), Duration::from_secs(5));
 /// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever; and how full it is.
 const ASK_EVERY: Duration = Duration::from_secs(30);
 /// How often all is compared, whether anything changed or not: names and claims change by the clock.
@@ -103,6 +104,7 @@ impl Tasks {
             shared: shared.clone(),
             board: board.clone(),
             compared: None,
+            left: Left::Nothing,
             next_all: Instant::now(),
         };
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
@@ -136,6 +138,7 @@ struct Keeper {
     board: Board,
     /// What all was compared at last, if nothing was left to do.
     compared: Option<(u64, Vec<Option<String>>)>,
+    left: Left,
     next_all: Instant,
 }
 
@@ -147,7 +150,7 @@ impl Keeper {
             // Folders come, and go.
             watch.set(folders.there());
             let has_watches = has_events && watch.unwatched().next().is_none();
-            let every = if has_watches { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
+            let every = self.left.look_every(has_watches);
             let woken = watch.wait(Some(self.next_all.min(Instant::now() + every)));
             // One look is enough for all that changed, and who asks does not wait for it. Who wakes without a folder has sent an event.
             let mut is_changed = match woken {
@@ -230,6 +233,7 @@ impl Keeper {
     fn compare(&mut self) {
         if self.has_namesake() {
             self.next_all = Instant::now() + ALL_EVERY;
+            self.left = Left::Nothing;
             return;
         }
         let looks = (self.board.heard().version, self.mirror.files().signatures());
@@ -245,16 +249,19 @@ impl Keeper {
         for (why, what) in self.mirror.take_refused() {
             self.shared.engine.send(Input::Refused(why, what));
         }
-        match synced {
-            // What was written by this is looked at once more.
-            Ok(()) if !self.mirror.has_missing() => self.compared = Some(looks),
-            Ok(()) => self.compared = None,
-            Err(error) => {
-                self.compared = None;
-                if self.mirror.entries().identity().is_ok() {
-                    self.shared.engine.send(Input::Trouble(error.to_string()));
-                }
-            }
+        let is_away = self.mirror.entries().identity().is_err();
+        self.left = match &synced {
+            Err(_) if is_away => Left::Nothing,
+            _ if self.mirror.has_missing() => Left::Missing,
+            Err(_) => Left::Failed,
+            Ok(()) => Left::Nothing,
+        };
+        // What was written by this is looked at once more.
+        self.compared = Some(looks).filter(|_| synced.is_ok() && self.left == Left::Nothing);
+        if let Err(error) = synced
+            && !is_away
+        {
+            self.shared.engine.send(Input::Trouble(error.to_string()));
         }
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use super::homes::News;
 use super::status::{ClockOffset, Status};
 use super::{now, steady_now};
-use crate::engine::{Engine, Identity, Post, Room, Ticket};
+use crate::engine::{Engine, Identity, Polled, Post, Room, Ticket};
 use crate::envelope::SharedTeam;
 use crate::files::Files;
 use crate::house::{House, Neighbour, Outcome};
@@ -341,9 +341,10 @@ impl Worker {
             bytes: MOST_BYTES_UNDER_WAY.saturating_sub(self.bytes_under_way),
         };
         let epoch = self.engine.me().epoch.clone();
-        match self.engine.poll(steady_now(), room) {
-            Ok(posts) => self.post(posts),
-            Err(error) => self.note(&error),
+        let Polled { posts, trouble } = self.engine.poll(steady_now(), room);
+        self.post(posts);
+        if let Some(error) = trouble {
+            self.note(&error);
         }
         let confirmed = self.engine.take_confirmed();
         if !confirmed.is_empty() {

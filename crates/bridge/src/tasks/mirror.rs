@@ -14,7 +14,7 @@ use crate::protocol::tasks::merge::Names;
 use crate::protocol::tasks::{Base, Owner, Place, Seen};
 
 /// A file has to be gone for so long before its task is deleted: clients that delete a team delete its files one by one.
-pub(super) const GONE_FOR: Duration = Duration::from_secs(2);
+pub const GONE_FOR: Duration = Duration::from_secs(2);
 
 /// So many files that are gone at once, and more than are left, are nobody's wish.
 const EMPTIED: usize = 3;
@@ -136,6 +136,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         }
         let teams = self.files.teams();
         self.watched.retain(|team| teams.contains(team));
+        self.gone.retain(|(team, _), _| teams.contains(team));
         for team in teams {
             worst = worst.and(self.sync_team(&team));
         }
@@ -179,6 +180,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let known = self.memory.teams.get(team).map(|known| known.tasks.keys().copied().collect::<Vec<_>>());
         let ids: BTreeSet<TaskId> =
             entries.keys().chain(texts.keys()).chain(known.iter().flatten()).copied().collect();
+        self.gone.retain(|(other, id), _| other != team || ids.contains(id));
         for id in ids {
             let settled = self.settle(team, id, entries.get(&id).cloned(), &texts);
             if let Err(MirrorError::Away(_)) = &settled

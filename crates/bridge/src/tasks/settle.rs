@@ -59,7 +59,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             None => None,
             Some(Some(text)) => Some(text.clone()),
             // It cannot be read: it is left alone.
-            Some(None) => return Ok(()),
+            Some(None) => {
+                self.is_gone(team, id, false);
+                return Ok(());
+            }
         };
         let mut is_fresh = false;
         for _ in 0..ROUNDS {

@@ -1,9 +1,11 @@
 //! One engine, call by call, where the simulation would need luck.
 
+mod failing;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use atm_bridge::engine::{Engine, Identity, Memory, Post, Room, Ticket, Verdict};
+use atm_bridge::engine::{Engine, Identity, Memory, Polled, Post, Room, Ticket, Verdict};
 use atm_bridge::envelope::{Applied, Body, Envelope, Failure, Header, Receipts};
 use atm_bridge::local::{Letter, Local, Receipt};
 use atm_bridge::name::Machine;
@@ -68,9 +70,16 @@ fn from_hub(epoch: &str, n: u64, body: Body) -> Envelope {
     Envelope { header, body }
 }
 
+/// What is due, of a ledger that works.
+fn poll(engine: &mut Engine<Shared>, now: Stamp, room: Room) -> Vec<Post> {
+    let Polled { posts, trouble } = engine.poll(now, room);
+    assert_eq!(trouble, None);
+    posts
+}
+
 /// Publishes what is due; the server has it from this number on.
 fn publish(engine: &mut Engine<Shared>, now: Stamp, first: u64) -> Vec<Post> {
-    let posts = engine.poll(now, Room { letters: 100, bytes: 1 << 20 }).unwrap();
+    let posts = poll(engine, now, Room { letters: 100, bytes: 1 << 20 });
     for (post, seq) in posts.iter().zip(first..) {
         engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), now);
     }
@@ -274,7 +283,7 @@ fn a_letter_that_nobody_reads_has_failed_and_the_next_one_may_pass() {
         ledger.0.borrow_mut().send(id.into(), "bob", &hub(), 0);
     }
     let mut engine = laptop(&ledger);
-    let posts = engine.poll(at(0), Room { letters: 1, bytes: 1 << 20 }).unwrap();
+    let posts = poll(&mut engine, at(0), Room { letters: 1, bytes: 1 << 20 });
     engine.give_up(&posts[0].ticket, 70 << 20, at(0));
     assert!(ledger.0.borrow().sent[&1].stages.contains("failed"));
     let posts = publish(&mut engine, at(1), 1);
@@ -358,11 +367,11 @@ fn no_more_bytes_of_letters_are_under_way_than_there_is_room_for() {
     let room = Room { letters: 100, bytes: 4 << 20 };
     let (mut seq, mut order) = (0, Vec::new());
     while order.len() < 40 {
-        let posts = engine.poll(at(0), room).unwrap();
+        let posts = poll(&mut engine, at(0), room);
         let sizes: Vec<usize> = posts.iter().map(|post| post.ticket.size()).collect();
         assert!(sizes.iter().sum::<usize>() <= room.bytes || sizes == [5 << 20], "{sizes:?}");
         assert!(!posts.is_empty());
-        assert!(engine.poll(at(0), Room { bytes: 0, ..room }).unwrap().is_empty());
+        assert!(poll(&mut engine, at(0), Room { bytes: 0, ..room }).is_empty());
         for post in posts {
             seq += 1;
             engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), at(0));

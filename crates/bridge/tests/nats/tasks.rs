@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atm_office::error::ErrorKind;
 use atm_office::tasks::{Completion, TaskChange, TaskFilter, TaskPlan, TaskView};
@@ -280,6 +280,21 @@ fn a_bridge_that_dies_and_a_folder_that_is_deleted_lose_no_task() {
     std::fs::remove_file(laptop.task_file(&number)).unwrap();
     wait_until("hub has it no more", || hub.task(&number).is_none());
     assert_ne!(hub.create("bob", "next").id.to_string(), number);
+}
+
+/// Nothing else changes after it, and what a file was deleted for is known two seconds later: it was told after fifteen.
+#[test]
+fn one_task_file_that_a_client_deletes_is_gone_on_the_other_machine_soon() {
+    let server = Server::new();
+    let (laptop, hub) = pair(&server.url(), &server.url());
+    let number = laptop.create("ann", "dig").id.to_string();
+    hub.wait_for_task(&number, "dig");
+    // Until all that came of making it was looked at.
+    thread::sleep(Duration::from_secs(1));
+    std::fs::remove_file(laptop.task_file(&number)).unwrap();
+    let start = Instant::now();
+    wait_until("hub has it no more", || hub.task(&number).is_none());
+    assert!(start.elapsed() < Duration::from_secs(8), "after {:?}", start.elapsed());
 }
 
 #[test]

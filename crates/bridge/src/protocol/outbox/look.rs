@@ -8,6 +8,7 @@ use atm_wire::Stamp;
 use super::holds::Why;
 use super::{Item, Lane, Outbox};
 use crate::name::Machine;
+use crate::protocol::delivery::Place;
 use crate::protocol::{PeerView, StreamView};
 
 /// How often everything that is stored is looked through.
@@ -59,11 +60,19 @@ impl Outbox {
         due
     }
 
-    /// Finds out what the recipients' machines have in the stream now.
+    /// Finds out what there is in the stream for each machine now. What has to be published again keeps its room, or newer letters
+    /// would take it, and would be early. What waits for an answer of another kind has none.
     fn count_room(&mut self, now: Stamp, stream: &StreamView, peers: &BTreeMap<Machine, PeerView>) {
         self.windows.begin(stream.most_bytes);
-        for Item { lane, delivery, size, takes_room, .. } in self.items.values_mut() {
-            *takes_room = delivery.takes_room(now, stream, peers.get(&lane.machine));
+        for (n, Item { lane, delivery, size, takes_room, .. }) in &mut self.items {
+            let is_repeated = !self.holds.has(lane) && !self.accepted.contains_key(n);
+            *takes_room = match delivery.place(now, stream, peers.get(&lane.machine)) {
+                Place::Nowhere => false,
+                Place::Ahead => true,
+                Place::Passed => is_repeated,
+                // Another stream may be smaller.
+                Place::Lost => is_repeated && self.windows.has_room(&lane.machine, *size),
+            };
             if *takes_room {
                 self.windows.enter(&lane.machine, *size);
             }

@@ -1,15 +1,19 @@
-//! How much of the stream the letters for one machine may be.
+//! How much of the stream the letters of this machine for one other machine may be.
 //!
 //! A stream that is full drops its oldest messages, whoever they are for. If all that waits for a machine that is off went there, it
-//! would push out everybody's mail, and its own beginning, without which the rest is early. So only a part of the stream is filled for
-//! one machine; what is behind that waits in the ledger until the machine has processed something.
+//! would push out everybody's mail, and its own beginning, without which the rest is early. So this machine fills only a part of the
+//! stream for each other one; what is behind that waits in the ledger until something of it is confirmed.
+//!
+//! Each sender counts its own letters: several of them can fill the stream for a machine that is off. What is dropped then costs time, and no
+//! mail. How full the stream is says nothing of that: what was processed stays in it until it is too old, so that most of a full stream
+//! waits for nobody.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::local::Outgoing;
 use crate::name::Machine;
 
-/// The share of the stream for one machine: one of so many.
+/// The share of the stream for one machine's mail from this one: one of so many.
 const SHARES: u64 = 4;
 /// What an envelope has beside its letter, in bytes: names, signature, headers.
 const AROUND: u64 = 1_024;
@@ -19,7 +23,7 @@ pub(super) fn bytes_of(letter: &Outgoing) -> u64 {
     AROUND + letter.letter.len() as u64
 }
 
-/// What is in the stream for each machine, and not processed by it.
+/// What is in the stream for each machine, and not processed by it or to be published again.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     /// The most that there may be for one machine; none: the stream has no bound.
@@ -59,6 +63,19 @@ impl Windows {
         }
     }
 
+    /// Whether there is room for a letter. One that is larger than all of it goes alone.
+    pub(super) fn has_room(&self, machine: &Machine, size: u64) -> bool {
+        self.fits(self.used(machine), size)
+    }
+
+    fn fits(&self, used: u64, size: u64) -> bool {
+        self.most.is_none_or(|most| used == 0 || used + size <= most)
+    }
+
+    fn used(&self, machine: &Machine) -> u64 {
+        self.used.get(machine).copied().unwrap_or(0)
+    }
+
     /// Says whether something waits that has room now. Until half of it is free nothing is looked for: that costs a look at all letters.
     pub(super) fn leave(&mut self, machine: &Machine, size: u64) -> bool {
         let Some(used) = self.used.get_mut(machine) else { return false };
@@ -72,15 +89,16 @@ impl Windows {
 }
 
 impl Plan<'_> {
-    /// Whether there is room for a letter. One that is larger goes alone.
+    /// Whether there is room for a letter. Then it is taken.
     pub(super) fn admit(&mut self, machine: &Machine, size: u64) -> bool {
-        let Some(most) = self.windows.most else { return true };
+        if self.windows.most.is_none() {
+            return true;
+        }
         if self.windows.full.contains(machine) || self.full.contains(machine) {
             return false;
         }
-        let used = self.windows.used.get(machine).copied().unwrap_or(0);
         let planned = self.planned.get(machine).copied().unwrap_or(0);
-        if used + planned > 0 && used + planned + size > most {
+        if !self.windows.fits(self.windows.used(machine) + planned, size) {
             self.full.insert(machine.clone());
             return false;
         }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use atm_bridge::run::collecting::Collecting;
-use atm_bridge::run::worker::Handle;
+use atm_bridge::run::worker::{Handle, Input};
 use atm_store::watch::{Stop, Watcher};
 
 use super::*;
@@ -136,5 +136,23 @@ fn mail_in_folders_that_come_later_is_collected_by_their_events() {
         stop.stop();
         running.join().unwrap();
         assert!(took < Duration::from_secs(10), "{took:?}: by looking now and then, not by events");
+    });
+}
+
+/// What `atm` accepts while the bridge starts rings a bell that nobody hears yet, and leaves nothing to collect: it waited for fifteen
+/// seconds.
+#[test]
+fn the_engine_looks_at_the_ledger_when_watching_has_begun() {
+    let (_laptop, hub) = pair();
+    let mut collector = hub.house.collector().unwrap();
+    assert_eq!(collector.collect().unwrap(), 0);
+    let (engine, inputs) = Handle::new();
+    let collecting = Collecting::new(collector, engine, true);
+    let stop = Stop::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| collecting.run(&Watcher::default(), &stop, |_| ()));
+        let first = inputs.recv_timeout(Duration::from_secs(5));
+        stop.stop();
+        assert!(matches!(first, Ok(Input::Wake)), "{first:?}");
     });
 }

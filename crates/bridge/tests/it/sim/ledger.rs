@@ -75,6 +75,8 @@ pub(crate) struct Ledger {
     durable: Log,
     /// The disk is full: nothing can be taken in or confirmed.
     pub(crate) full: bool,
+    /// One call fails, after so many of those by which the engine finds what to publish.
+    pub(crate) fails_after: Option<usize>,
     /// Recipients whose mail the rules refuse.
     pub(crate) refusing: BTreeSet<String>,
     /// The members that move, and are on the list here.
@@ -109,6 +111,7 @@ impl Ledger {
             marks: 0,
             durable: Log::default(),
             full: false,
+            fails_after: None,
             refusing: BTreeSet::from(["refused".to_owned()]),
             here: Entries::new(),
             arriving: BTreeMap::new(),
@@ -195,6 +198,16 @@ impl Ledger {
         if self.full { Err(LocalError::Transient("no space left".into())) } else { Ok(()) }
     }
 
+    fn check_call(&mut self) -> Result<(), LocalError> {
+        match self.fails_after.take() {
+            Some(0) => Err(LocalError::Transient("the lock is taken".into())),
+            left => {
+                self.fails_after = left.map(|left| left - 1);
+                Ok(())
+            }
+        }
+    }
+
     fn take(&mut self, from: &Machine, letter: &Letter) -> Result<TakenIn, LocalError> {
         self.check_disk()?;
         if letter.to == "poisoned" {
@@ -262,6 +275,7 @@ impl Local for Shared {
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut ledger = self.0.borrow_mut();
+        ledger.check_call()?;
         ledger.follow_moves();
         let Ledger { sent, homes, me, .. } = &mut *ledger;
         let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
@@ -351,6 +365,7 @@ impl Local for Shared {
         cursor: Option<&str>,
         most: usize,
     ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError> {
+        self.0.borrow_mut().check_call()?;
         let ledger = self.0.borrow();
         let start = cursor.map_or(0, |cursor| ledger.place_of(cursor));
         let end = ledger.events.len().min(start + most);

@@ -42,6 +42,19 @@ fn a_folder_that_is_emptied_at_once_deletes_only_what_is_done() {
     assert_eq!(realm.titles().len(), 3);
 }
 
+/// While files are missing all is compared every two seconds.
+#[test]
+fn a_file_that_is_missing_is_not_waited_for_after_its_team_went() {
+    let mut realm = Realm::new(1);
+    let task = realm.make(0, "dig");
+    realm.remove(0, task);
+    realm.sites[0].bridge.sync().unwrap();
+    assert!(realm.sites[0].bridge.has_missing());
+    realm.sites[0].disk.borrow_mut().is_gone = true;
+    realm.sites[0].bridge.sync().unwrap();
+    assert!(!realm.sites[0].bridge.has_missing());
+}
+
 #[test]
 fn what_was_deleted_while_the_team_was_not_shared_is_there_again_and_what_was_edited_is_a_request() {
     let mut realm = Realm::new(2);

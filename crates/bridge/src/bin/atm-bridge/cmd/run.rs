@@ -81,7 +81,8 @@ impl Run {
         engine.send(Input::Trust(Box::new(trusted.clone())));
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
         let (trust_sender, trust) = watch::channel(trusted);
-        // `atm bridge trust` rings the bell: trust holds from then on.
+        // `atm bridge trust` rings the bell: trust holds from then on. A file that is put there by other means is found at the next look
+        // by the clock.
         let mut followed = FollowedTrust { file: files.trust(), known: trust_sender, seen: None };
         let (watcher, quiet) = (Watcher::default(), Stop::default());
         let (events, stop) = (watcher.clone(), quiet.clone());

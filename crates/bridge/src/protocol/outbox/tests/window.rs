@@ -53,11 +53,85 @@ fn a_machine_that_is_off_has_a_quarter_of_the_stream_and_the_rest_waits() {
     for second in 100..200 {
         assert!(due_in(&mut outbox, &mut stream, &[], second).is_empty());
     }
-    // It comes back: what it has passed without an answer goes again, and what is behind it has room.
+    // It comes back, and passes their places: they go again in the room that they have, and what is behind them waits for that.
     let passed = [("hub", stream.last)];
     let due: Vec<u64> =
         (200..203).flat_map(|second| due_in(&mut outbox, &mut stream, &passed, second)).collect();
-    assert_eq!(due, (11..=20).collect::<Vec<_>>());
+    assert_eq!(due, (1..=10).collect::<Vec<_>>());
+    for n in 1..=10 {
+        assert!(confirmed(&mut outbox, "hub", "bob", &format!("id-{n}")).is_some());
+    }
+    let passed = [("hub", stream.last)];
+    assert_eq!(due_in(&mut outbox, &mut stream, &passed, 203), (11..=20).collect::<Vec<_>>());
+}
+
+/// Ten letters for bob fill what there is for hub, and those for eve wait behind them.
+fn full_of_mail_for_bob() -> (Outbox, StreamView) {
+    let (mut outbox, mut stream) = (Outbox::default(), small_stream(40, 1, 0));
+    for n in 1..=20 {
+        let to = if n <= 10 { "bob" } else { "eve" };
+        outbox.add(&Outgoing { to: to.into(), ..kilobyte(n, "hub") });
+    }
+    assert_eq!(due_in(&mut outbox, &mut stream, &[], 0), (1..=10).collect::<Vec<_>>());
+    (outbox, stream)
+}
+
+/// When the mail for eve is published, within a minute, if hub passes all of the stream from the second second on.
+fn room_for_eve(outbox: &mut Outbox, stream: &mut StreamView) -> Option<u64> {
+    (2..60).find(|second| {
+        let passed = [("hub", stream.last)];
+        due_in(outbox, stream, &passed, *second).contains(&11)
+    })
+}
+
+#[test]
+fn what_nobody_answers_has_its_room_until_its_lane_is_held() {
+    let (mut outbox, mut stream) = full_of_mail_for_bob();
+    // Four attempts, and the backoffs between them.
+    let second = room_for_eve(&mut outbox, &mut stream);
+    assert!(second.is_some_and(|second| (10..25).contains(&second)), "{second:?}");
+}
+
+#[test]
+fn mail_for_who_is_not_there_has_no_room() {
+    let (mut outbox, mut stream) = full_of_mail_for_bob();
+    outbox.hold(&"hub".parse().unwrap(), (1, "id-1", 1), now());
+    assert_eq!(room_for_eve(&mut outbox, &mut stream), Some(2));
+}
+
+#[test]
+fn what_is_accepted_has_no_room_when_its_place_is_passed() {
+    let (mut outbox, mut stream) = full_of_mail_for_bob();
+    for n in 1..=10 {
+        accepted(&mut outbox, "hub", "bob", &format!("id-{n}"));
+    }
+    assert!(due_in(&mut outbox, &mut stream, &[], 1).is_empty(), "its server still has it for hub");
+    assert_eq!(room_for_eve(&mut outbox, &mut stream), Some(2));
+}
+
+/// Newer letters took the room of older ones that the stream had dropped because of their age.
+#[test]
+fn what_the_stream_has_lost_goes_again_in_its_own_room() {
+    let (mut outbox, mut stream) = full_of_mail_for_bob();
+    stream.most_age = Some(Duration::from_secs(60));
+    stream.first = 6;
+    let count = |outbox: &mut Outbox, second: u64| {
+        // All is counted, and not looked through yet.
+        outbox.next_look = Some(now().saturating_add(Duration::from_secs(second + 1)));
+    };
+    outbox.add(&Outgoing { to: "eve".into(), ..kilobyte(21, "hub") });
+    outbox.windows.open();
+    count(&mut outbox, 60);
+    assert!(due_in(&mut outbox, &mut stream, &[], 60).is_empty());
+    assert_eq!(due_in(&mut outbox, &mut stream, &[], 61), (1..=5).collect::<Vec<_>>());
+}
+
+/// A stream that is made anew may be smaller.
+#[test]
+fn what_a_larger_stream_has_lost_has_only_the_room_that_there_is() {
+    let (mut outbox, _) = full_of_mail_for_bob();
+    let mut stream = StreamView { stream: "t".into(), ..small_stream(20, 1, 0) };
+    assert_eq!(due_in(&mut outbox, &mut stream, &[], 1), (1..=5).collect::<Vec<_>>());
 }
 
 #[test]
