@@ -1,6 +1,7 @@
 //! Two houses over real ledgers and files, and a member whose homes are told to them.
 
 mod carrying;
+mod forgotten;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -279,8 +279,10 @@ impl Local for Shared {
         ledger.follow_moves();
         let Ledger { sent, homes, me, .. } = &mut *ledger;
         let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
-            let is_settled = homes.is_settled(&member(&sent.letter.to));
-            sent.stages.is_empty() && !sent.recalled && sent.letter.machine != *me && is_settled
+            let key = member(&sent.letter.to);
+            // One whose recipient is here waits to be brought back.
+            let is_carried = homes.is_settled(&key) && homes.epoch_at(&key, me).is_none();
+            sent.stages.is_empty() && !sent.recalled && sent.letter.machine != *me && is_carried
         });
         let outgoing = |sent: &mut Sent| {
             let home = homes.address(&member(&sent.letter.to), &sent.letter.machine);

@@ -179,11 +179,12 @@ impl World {
             has_moved = true;
         }
         ledger.write_own();
-        // What lies in the file of a name that is another machine's now is collected.
+        // What lies in the file of a name that is another machine's now is collected, and goes there.
         for name in MOVERS {
-            let is_away = ledger.homes.home_of(&member(name)).is_some_and(|home| home.machine != ledger.me);
-            if is_away && ledger.homes.is_settled(&member(name)) && !ledger.here.contains_key(&member(name)) {
-                ledger.leave(name);
+            let home = ledger.homes.home_of(&member(name)).map(|home| home.machine.clone());
+            let Some(home) = home.filter(|home| *home != ledger.me) else { continue };
+            if ledger.homes.is_settled(&member(name)) && !ledger.here.contains_key(&member(name)) {
+                ledger.collect(name, &home);
             }
         }
         let puts = ledger.homes.puts(&ledger.me, &ledger.listed);

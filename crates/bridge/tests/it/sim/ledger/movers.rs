@@ -32,7 +32,9 @@ impl Ledger {
     }
 
     /// Letters that somebody accepted who looked at the team before a move, or while a member was about to come, go where the member
-    /// is: those for this machine with all others, those for another machine in their place.
+    /// is: those for this machine with all others, those for another machine in their place. And those for another machine whose
+    /// recipient is here are brought back with all others: a bucket was lost, and who remembered forgot it before anybody else
+    /// heard, so that the member's home here is its first one, for all that is known.
     pub(crate) fn follow_moves(&mut self) {
         for name in MOVERS {
             let key = member(name);
@@ -42,8 +44,9 @@ impl Ledger {
             }
             let me = self.me.clone();
             let is_open = |sent: &Sent| sent.letter.to == name && sent.stages.is_empty() && !sent.recalled;
-            let strays = |sent: &Sent| is_open(sent) && sent.letter.machine == me && home != me;
-            if self.sent.values().any(strays) {
+            let strays = |sent: &Sent| is_open(sent) && (sent.letter.machine == me) != (home == me);
+            let is_there = home != me || self.here.contains_key(&key);
+            if is_there && self.sent.values().any(strays) {
                 self.send_on(name, &home);
             }
             for sent in self.sent.values_mut().filter(|sent| is_open(sent) && home != me) {
@@ -74,6 +77,17 @@ impl Ledger {
         // The file is synced, and shows what the log may have lost.
         if has_written {
             self.sync();
+        }
+    }
+
+    /// What nobody has read in the file of a name that is another machine's now is taken out of it, and what members here had sent is
+    /// sent on: no move may be known that would do that.
+    pub(crate) fn collect(&mut self, name: &str, home: &Machine) {
+        self.leave(name);
+        let me = self.me.clone();
+        let is_left = |sent: &Sent| sent.letter.to == name && sent.letter.machine == me && !sent.is_over();
+        if self.sent.values().any(is_left) {
+            self.send_on(name, home);
         }
     }
 
