@@ -341,6 +341,14 @@ impl Fetched {
             }
         }
     }
+
+    /// Gives back what has arrived and was not looked at: it comes to the next bridge at once, and not when the server has waited long
+    /// enough for this one.
+    pub async fn give_back(&mut self) {
+        while let Some(Some(Ok(message))) = self.0.next().now_or_never() {
+            let _ = message.ack_with(AckKind::Nak(None)).await;
+        }
+    }
 }
 
 impl Arrived {

@@ -52,8 +52,12 @@ async fn take(
     });
     loop {
         let batch = tokio::select! {
-            batch = messages.next() => batch?,
-            _ = stop.wait_for(|stops| *stops) => return Ok(()),
+            batch = messages.next() => Some(batch?),
+            _ = stop.wait_for(|stops| *stops) => None,
+        };
+        let Some(batch) = batch else {
+            messages.give_back().await;
+            return Ok(());
         };
         let Some(last) = batch.last() else { return Ok(()) };
         if shared.namesakes().is_there(Instant::now()) {

@@ -309,6 +309,10 @@ impl Worker {
                 self.due.members_soon(start);
             }
             self.note_trouble(trouble);
+            if self.engine.local().homes().has_open() {
+                // It may wait for a time, of which nothing tells, and its mail waits for it.
+                self.due.members_soon(start);
+            }
             self.ask_for_stream();
             if !self.has_namesake() {
                 self.put_homes();

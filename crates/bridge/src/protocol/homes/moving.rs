@@ -68,6 +68,11 @@ impl Homes {
         self.known.get(key).is_none_or(|known| known.is_void || known.settled >= known.residence.epoch)
     }
 
+    /// Whether a move of any member is open on this machine.
+    pub fn has_open(&self) -> bool {
+        self.known.keys().any(|key| !self.is_settled(key))
+    }
+
     /// A move is done on this machine.
     pub fn settle(&mut self, key: &MemberKey, epoch: u64) {
         if let Some(known) = self.known.get_mut(key) {
