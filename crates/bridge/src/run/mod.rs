@@ -180,7 +180,7 @@ const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(2), Duration::from
 /// Not sooner again it is asked as well whether anything waits for this machine: at every look at rest.
 const CATCH_UP_EVERY: Duration = Duration::from_secs(9);
 /// The longest time that the end takes for what has arrived: what is not acknowledged then comes again a minute later.
-const FINISH: Duration = Duration::from_millis(2_000);
+const FINISH: Duration = Duration::from_secs(2);
 
 /// Runs the bridge until `stop` says so.
 pub async fn run(
