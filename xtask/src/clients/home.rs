@@ -69,6 +69,8 @@ impl Home {
             }
         }
         command.env("HOME", self.folder.path()).env("PATH", &self.path).current_dir(self.work());
+        // As a shell says it: one of the clients believes that more than the system.
+        command.env("PWD", self.work());
         // Nothing but what is asked for, and in a folder that its user trusts.
         command.env("DISABLE_AUTOUPDATER", "1").env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
         command.env("OPENCODE_DISABLE_AUTOUPDATE", "1").env("GEMINI_CLI_TRUST_WORKSPACE", "true");
